@@ -1,0 +1,223 @@
+/* How an operation reaches the target: blend modes, shadows and transparency layers. */
+#include "context_internal.h"
+
+static const struct {
+    cairo_operator_t operator;
+    bool unbounded; /* Cairo clears all of the clip that the shape does not cover */
+} operators[] = {
+    [GESSO_BLEND_NORMAL] = {CAIRO_OPERATOR_OVER, false},
+    [GESSO_BLEND_MULTIPLY] = {CAIRO_OPERATOR_MULTIPLY, false},
+    [GESSO_BLEND_SCREEN] = {CAIRO_OPERATOR_SCREEN, false},
+    [GESSO_BLEND_OVERLAY] = {CAIRO_OPERATOR_OVERLAY, false},
+    [GESSO_BLEND_DARKEN] = {CAIRO_OPERATOR_DARKEN, false},
+    [GESSO_BLEND_LIGHTEN] = {CAIRO_OPERATOR_LIGHTEN, false},
+    [GESSO_BLEND_COLOR_DODGE] = {CAIRO_OPERATOR_COLOR_DODGE, false},
+    [GESSO_BLEND_COLOR_BURN] = {CAIRO_OPERATOR_COLOR_BURN, false},
+    [GESSO_BLEND_SOFT_LIGHT] = {CAIRO_OPERATOR_SOFT_LIGHT, false},
+    [GESSO_BLEND_HARD_LIGHT] = {CAIRO_OPERATOR_HARD_LIGHT, false},
+    [GESSO_BLEND_DIFFERENCE] = {CAIRO_OPERATOR_DIFFERENCE, false},
+    [GESSO_BLEND_EXCLUSION] = {CAIRO_OPERATOR_EXCLUSION, false},
+    [GESSO_BLEND_HUE] = {CAIRO_OPERATOR_HSL_HUE, false},
+    [GESSO_BLEND_SATURATION] = {CAIRO_OPERATOR_HSL_SATURATION, false},
+    [GESSO_BLEND_COLOR] = {CAIRO_OPERATOR_HSL_COLOR, false},
+    [GESSO_BLEND_LUMINOSITY] = {CAIRO_OPERATOR_HSL_LUMINOSITY, false},
+    [GESSO_BLEND_CLEAR] = {CAIRO_OPERATOR_CLEAR, false},
+    [GESSO_BLEND_COPY] = {CAIRO_OPERATOR_SOURCE, false},
+    [GESSO_BLEND_SOURCE_IN] = {CAIRO_OPERATOR_IN, true},
+    [GESSO_BLEND_SOURCE_OUT] = {CAIRO_OPERATOR_OUT, true},
+    [GESSO_BLEND_SOURCE_ATOP] = {CAIRO_OPERATOR_ATOP, false},
+    [GESSO_BLEND_DESTINATION_OVER] = {CAIRO_OPERATOR_DEST_OVER, false},
+    [GESSO_BLEND_DESTINATION_IN] = {CAIRO_OPERATOR_DEST_IN, true},
+    [GESSO_BLEND_DESTINATION_OUT] = {CAIRO_OPERATOR_DEST_OUT, false},
+    [GESSO_BLEND_DESTINATION_ATOP] = {CAIRO_OPERATOR_DEST_ATOP, true},
+    [GESSO_BLEND_XOR] = {CAIRO_OPERATOR_XOR, false},
+    [GESSO_BLEND_PLUS_LIGHTER] = {CAIRO_OPERATOR_ADD, false},
+};
+
+static int to_pixel(double value)
+{
+    /* Far outside of any surface, and far inside of what sums of a few may not overflow. */
+    return (int)fmax(-1e8, fmin(1e8, value));
+}
+
+gesso_box gesso_device_box(cairo_t *cairo, double x0, double y0, double x1, double y1)
+{
+    double xs[4] = {x0, x1, x0, x1}, ys[4] = {y0, y0, y1, y1};
+    for (int i = 0; i < 4; i++) cairo_user_to_device(cairo, &xs[i], &ys[i]);
+    return (gesso_box){
+        to_pixel(floor(fmin(fmin(xs[0], xs[1]), fmin(xs[2], xs[3])))),
+        to_pixel(floor(fmin(fmin(ys[0], ys[1]), fmin(ys[2], ys[3])))),
+        to_pixel(ceil(fmax(fmax(xs[0], xs[1]), fmax(xs[2], xs[3])))),
+        to_pixel(ceil(fmax(fmax(ys[0], ys[1]), fmax(ys[2], ys[3]))))};
+}
+
+gesso_box gesso_device_clip(cairo_t *cairo)
+{
+    double x0, y0, x1, y1;
+    cairo_matrix_t matrix;
+    cairo_get_matrix(cairo, &matrix);
+    cairo_identity_matrix(cairo);
+    cairo_clip_extents(cairo, &x0, &y0, &x1, &y1);
+    gesso_box box = gesso_device_box(cairo, x0, y0, x1, y1);
+    cairo_set_matrix(cairo, &matrix);
+    return box;
+}
+
+cairo_t *gesso_plane_create(
+    gesso_context *context, cairo_format_t format, gesso_box box, double shift_x, double shift_y)
+{
+    cairo_surface_t *surface = cairo_image_surface_create(format, box.x1 - box.x0, box.y1 - box.y0);
+    cairo_t *plane = cairo_create(surface);
+    cairo_surface_destroy(surface);
+    gesso_context_fail(context, gesso_status_of_cairo(cairo_status(plane)));
+    if (context->status) {
+        cairo_destroy(plane);
+        return NULL;
+    }
+    /* A device offset keeps device coordinates those of the target, for operations that go by them. */
+    cairo_surface_set_device_offset(surface, shift_x - box.x0, shift_y - box.y0);
+    cairo_matrix_t matrix;
+    cairo_get_matrix(context->cairo, &matrix);
+    cairo_set_matrix(plane, &matrix);
+    cairo_set_antialias(plane, cairo_get_antialias(context->cairo));
+    return plane;
+}
+
+void gesso_plane_paint(cairo_t *plane, const gesso_operation *operation, double alpha)
+{
+    if (operation->path) cairo_append_path(plane, operation->path);
+    operation->paint(plane, operation, alpha);
+}
+
+/* Blends onto a copy of what is there, and puts the copy back where the shape covers. */
+static void blend_bounded_by_shape(
+    gesso_context *context, const gesso_operation *operation, gesso_box bounds, cairo_operator_t operator)
+{
+    gesso_box box = gesso_box_intersect(gesso_box_outset(bounds, 1), gesso_device_clip(context->cairo));
+    if (gesso_box_is_empty(box)) return;
+    cairo_t *blended = gesso_plane_create(context, CAIRO_FORMAT_ARGB32, box, 0, 0);
+    cairo_t *coverage = blended ? gesso_plane_create(context, CAIRO_FORMAT_A8, box, 0, 0) : NULL;
+    if (coverage) {
+        cairo_save(blended);
+        cairo_identity_matrix(blended);
+        cairo_set_operator(blended, CAIRO_OPERATOR_SOURCE);
+        cairo_set_source_surface(blended, cairo_get_group_target(context->cairo), 0, 0);
+        cairo_paint(blended);
+        cairo_restore(blended);
+        cairo_set_operator(blended, operator);
+        gesso_plane_paint(blended, operation, context->state.alpha);
+        gesso_operation shape = *operation;
+        shape.color.alpha = 1;
+        gesso_plane_paint(coverage, &shape, 1);
+
+        cairo_t *cairo = context->cairo;
+        cairo_matrix_t matrix;
+        cairo_get_matrix(cairo, &matrix);
+        cairo_identity_matrix(cairo);
+        cairo_set_operator(cairo, CAIRO_OPERATOR_SOURCE);
+        cairo_set_source_surface(cairo, cairo_get_target(blended), 0, 0);
+        cairo_mask_surface(cairo, cairo_get_target(coverage), 0, 0);
+        cairo_set_operator(cairo, CAIRO_OPERATOR_OVER);
+        cairo_set_matrix(cairo, &matrix);
+        gesso_context_fail(context, gesso_status_of_cairo(cairo_status(blended)));
+        gesso_context_fail(context, gesso_status_of_cairo(cairo_status(coverage)));
+    }
+    if (coverage) cairo_destroy(coverage);
+    if (blended) cairo_destroy(blended);
+}
+
+void gesso_blend(gesso_context *context, const gesso_operation *operation, gesso_box bounds)
+{
+    cairo_operator_t operator = operators[context->state.blend].operator;
+    if (operators[context->state.blend].unbounded) {
+        blend_bounded_by_shape(context, operation, bounds, operator);
+        return;
+    }
+    cairo_set_operator(context->cairo, operator);
+    operation->paint(context->cairo, operation, context->state.alpha);
+    cairo_set_operator(context->cairo, CAIRO_OPERATOR_OVER);
+}
+
+void gesso_draw(gesso_context *context, const gesso_operation *operation, gesso_box bounds)
+{
+    if (context->state.shadow.color.alpha > 0) gesso_draw_shadow(context, operation, bounds);
+    if (context->status == GESSO_OK) gesso_blend(context, operation, bounds);
+}
+
+/* Paints the blurred shape, which is an operation of its own so that blend modes see it like any other. */
+static void paint_mask(cairo_t *cairo, const gesso_operation *operation, double alpha)
+{
+    (void)alpha; /* the mask holds it */
+    cairo_matrix_t matrix;
+    cairo_get_matrix(cairo, &matrix);
+    cairo_identity_matrix(cairo);
+    gesso_color color = operation->color;
+    cairo_set_source_rgba(cairo, color.red, color.green, color.blue, color.alpha);
+    cairo_mask_surface(cairo, operation->picture, operation->x, operation->y);
+    cairo_set_matrix(cairo, &matrix);
+}
+
+void gesso_draw_shadow(gesso_context *context, const gesso_operation *operation, gesso_box bounds)
+{
+    const gesso_shadow *shadow = &context->state.shadow;
+    int spread = (int)ceil(3 * shadow->sigma) + (shadow->sigma > 0);
+    int offset_x = to_pixel(floor(shadow->offset_x)), offset_y = to_pixel(floor(shadow->offset_y));
+    gesso_box clip = gesso_device_clip(context->cairo);
+    /* Only that part of the shape can be seen in the shadow whose blurred image reaches into the clip. */
+    gesso_box reach = gesso_box_outset(
+        (gesso_box){clip.x0 - offset_x, clip.y0 - offset_y, clip.x1 - offset_x, clip.y1 - offset_y}, spread + 1);
+    gesso_box box = gesso_box_intersect(gesso_box_outset(bounds, 1), reach);
+    if (gesso_box_is_empty(clip) || gesso_box_is_empty(box)) return;
+    box = gesso_box_outset(box, spread);
+    box.x1 += 1, box.y1 += 1; /* room for the fraction of the offset */
+    cairo_t *plane = gesso_plane_create(
+        context, CAIRO_FORMAT_A8, box, shadow->offset_x - offset_x, shadow->offset_y - offset_y);
+    if (!plane) return;
+    gesso_plane_paint(plane, operation, context->state.alpha);
+    cairo_surface_t *surface = cairo_get_target(plane);
+    gesso_context_fail(context, gesso_status_of_cairo(cairo_status(plane)));
+    cairo_surface_flush(surface);
+    gesso_context_fail(
+        context, gesso_blur_a8(
+            cairo_image_surface_get_data(surface), cairo_image_surface_get_width(surface),
+            cairo_image_surface_get_height(surface), cairo_image_surface_get_stride(surface), shadow->sigma));
+    cairo_surface_mark_dirty(surface);
+    if (context->status == GESSO_OK) {
+        cairo_surface_set_device_offset(surface, 0, 0);
+        gesso_operation blurred = {
+            .paint = paint_mask, .color = shadow->color, .picture = surface, .x = box.x0 + offset_x,
+            .y = box.y0 + offset_y};
+        gesso_blend(
+            context, &blurred,
+            (gesso_box){box.x0 + offset_x, box.y0 + offset_y, box.x1 + offset_x, box.y1 + offset_y});
+    }
+    cairo_destroy(plane);
+}
+
+void gesso_context_begin_transparency_layer(gesso_context *context)
+{
+    if (!gesso_can_draw(context) || !gesso_push_state(context, true)) return;
+    context->state.alpha = 1;
+    context->state.blend = GESSO_BLEND_NORMAL;
+    context->state.shadow = (gesso_shadow){0};
+    cairo_push_group(context->cairo);
+    gesso_check_cairo(context);
+}
+
+static void paint_layer(cairo_t *cairo, const gesso_operation *operation, double alpha)
+{
+    cairo_set_source(cairo, operation->pattern);
+    cairo_paint_with_alpha(cairo, alpha);
+}
+
+void gesso_context_end_transparency_layer(gesso_context *context)
+{
+    if (!gesso_can_draw(context) || !gesso_pop_state(context, true)) return;
+    cairo_pattern_t *layer = cairo_pop_group(context->cairo);
+    gesso_check_cairo(context);
+    if (context->status == GESSO_OK)
+        gesso_draw(
+            context, &(gesso_operation){.paint = paint_layer, .pattern = layer}, gesso_device_clip(context->cairo));
+    cairo_pattern_destroy(layer);
+    gesso_check_cairo(context);
+}

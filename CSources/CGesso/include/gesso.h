@@ -1,0 +1,434 @@
+/* gesso.h: draw it once, off the main thread; keep the bitmap.
+ *
+ * The C core of Gesso: bitmaps, drawing, compositing, PNG and cache blobs, on Cairo, LZ4, libspng and xxHash.
+ *
+ * Conventions
+ * - Handles are opaque, never null after success, and counted: `_retain` and `_release` are atomic, and releasing
+ *   null does nothing.
+ * - Everything that makes or reads something returns a `gesso_status`. An out-parameter is written on success only.
+ * - Drawing calls return nothing: the first error stays in the context, later calls do nothing, and
+ *   `gesso_context_finish` reports it.
+ * - Geometry is in points as doubles, origin at the top left, y down. Pixels are counted in `uint32_t`, bytes in
+ *   `size_t`, strides in `ptrdiff_t` bytes and never negative.
+ * - Colours are red, green, blue and alpha from 0 to 1, not premultiplied, in sRGB; values outside are clamped.
+ *   NaN and infinity are errors everywhere.
+ * - Option structs begin with `struct_size`, which the caller sets to `sizeof` of the struct; null means defaults.
+ * - Nothing is printed, and no state is global but the counters of `gesso_memory_statistics_get`.
+ */
+#ifndef GESSO_H
+#define GESSO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define GESSO_API __attribute__((visibility("default")))
+#else
+#define GESSO_API
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define GESSO_VERSION_MAJOR 0
+#define GESSO_VERSION_MINOR 1
+#define GESSO_VERSION_PATCH 0
+
+/* The version of the library that runs, as major * 10000 + minor * 100 + patch. Thread-safety: any thread. */
+GESSO_API uint32_t gesso_version(void);
+
+/* ---- Status ------------------------------------------------------------------------------------------------- */
+
+/* The numbers are part of the ABI and never change. */
+typedef enum gesso_status {
+    GESSO_OK = 0,
+    GESSO_INVALID_ARGUMENT = -1, /* null where a value is needed, NaN or infinity, an unknown enum value */
+    GESSO_INVALID_SIZE = -2,     /* zero, negative, or a stride that does not fit the width */
+    GESSO_TOO_LARGE = -3,        /* over what a bitmap, a context or a file format can hold */
+    GESSO_OUT_OF_MEMORY = -4,
+    GESSO_FROZEN = -5,           /* the bitmap no longer changes */
+    GESSO_INVALID_STATE = -6,    /* restore without save, end of a layer without begin, … */
+    GESSO_UNSUPPORTED = -7,      /* valid, but nothing that this version reads */
+    GESSO_NOT_RECOGNIZED = -8,   /* the bytes are not of this format */
+    GESSO_TRUNCATED = -9,        /* the bytes end too early */
+    GESSO_CORRUPT = -10,         /* the bytes contradict themselves or their checksum */
+    GESSO_OVER_LIMIT = -11,      /* larger than the caller's limit */
+    GESSO_BUFFER_TOO_SMALL = -12,
+    GESSO_CAIRO_FAILED = -13,    /* Cairo reported an error that has no name here */
+    GESSO_FONT_FAILED = -14,     /* no font could be loaded */
+    GESSO_STATUS_FORCE_INT32 = 0x7fffffff
+} gesso_status;
+
+/* A sentence in English. Thread-safety: any thread. Ownership: static, never null. */
+GESSO_API const char *gesso_status_string(gesso_status status);
+
+/* ---- Bitmaps ------------------------------------------------------------------------------------------------ */
+
+typedef enum gesso_format {
+    GESSO_FORMAT_ARGB32 = 1, /* premultiplied, a native-endian 32-bit word: alpha in the top byte, blue in the low */
+    GESSO_FORMAT_XRGB32 = 2, /* the same word, always opaque; the top byte is 255 in what Gesso draws */
+    GESSO_FORMAT_A8 = 3,     /* one byte of alpha a pixel */
+    GESSO_FORMAT_FORCE_INT32 = 0x7fffffff
+} gesso_format;
+
+/* Pixels of one format. A bitmap is born mutable and can be frozen; once frozen it never changes again and may be
+ * read from any number of threads. While it is mutable, one thread at a time may use it. */
+typedef struct gesso_bitmap gesso_bitmap;
+
+/* Called once, from whichever thread gave up the last reference to the wrapped pixels. */
+typedef void (*gesso_release_function)(void *user_data);
+
+/* Makes a mutable bitmap, all pixels zero (transparent; for XRGB32 black).
+ * - scale: pixels per point, finite and above 0; it is metadata and does not change the dimensions.
+ * Errors: INVALID_ARGUMENT, INVALID_SIZE for a zero dimension, TOO_LARGE, OUT_OF_MEMORY.
+ * Ownership: the caller releases `*bitmap`. Thread-safety: any thread. Since 0.1. */
+GESSO_API gesso_status gesso_bitmap_create(
+    uint32_t width, uint32_t height, gesso_format format, double scale, gesso_bitmap **bitmap);
+
+/* Makes a mutable bitmap of pixels that live elsewhere, without a copy.
+ * - stride: bytes from row to row, at least the width in bytes, and a multiple of 4 for the 32-bit formats.
+ * - pixels: aligned to 4 bytes for the 32-bit formats; `stride * (height - 1) + width * bytes per pixel` bytes long.
+ * - release: may be null; called with `user_data` when nothing refers to the pixels any more. It is not called when
+ *   this function fails.
+ * Errors: INVALID_ARGUMENT, INVALID_SIZE, TOO_LARGE, OUT_OF_MEMORY. Ownership: as above. Since 0.1. */
+GESSO_API gesso_status gesso_bitmap_wrap(
+    void *pixels, uint32_t width, uint32_t height, ptrdiff_t stride, gesso_format format, double scale,
+    gesso_release_function release, void *user_data, gesso_bitmap **bitmap);
+
+/* Makes a frozen bitmap that shares a rectangle of pixels of a frozen one, and keeps it alive.
+ * Errors: INVALID_ARGUMENT; INVALID_STATE when `bitmap` is not frozen; INVALID_SIZE when the rectangle is empty or
+ * not wholly inside. Ownership: the caller releases `*cropped`. Thread-safety: any thread. Since 0.1. */
+GESSO_API gesso_status gesso_bitmap_crop(
+    gesso_bitmap *bitmap, uint32_t x, uint32_t y, uint32_t width, uint32_t height, gesso_bitmap **cropped);
+
+/* Makes a mutable copy with pixels of its own. Errors: INVALID_ARGUMENT, OUT_OF_MEMORY. Since 0.1. */
+GESSO_API gesso_status gesso_bitmap_copy(const gesso_bitmap *bitmap, gesso_bitmap **copy);
+
+GESSO_API gesso_bitmap *gesso_bitmap_retain(gesso_bitmap *bitmap);
+GESSO_API void gesso_bitmap_release(gesso_bitmap *bitmap);
+
+/* From now on the pixels never change. Cannot be undone. Null does nothing. Since 0.1. */
+GESSO_API void gesso_bitmap_freeze(gesso_bitmap *bitmap);
+GESSO_API bool gesso_bitmap_is_frozen(const gesso_bitmap *bitmap);
+
+/* Changes the scale, which is metadata. Errors: INVALID_ARGUMENT, FROZEN. Since 0.1. */
+GESSO_API gesso_status gesso_bitmap_set_scale(gesso_bitmap *bitmap, double scale);
+
+/* What a bitmap is. All of these accept null and answer 0 (or ARGB32, false, null). Thread-safety: any thread. */
+GESSO_API uint32_t gesso_bitmap_width(const gesso_bitmap *bitmap);
+GESSO_API uint32_t gesso_bitmap_height(const gesso_bitmap *bitmap);
+GESSO_API ptrdiff_t gesso_bitmap_stride(const gesso_bitmap *bitmap);
+GESSO_API gesso_format gesso_bitmap_format(const gesso_bitmap *bitmap);
+GESSO_API double gesso_bitmap_scale(const gesso_bitmap *bitmap);
+GESSO_API bool gesso_bitmap_is_opaque(const gesso_bitmap *bitmap);
+/* Bytes of pixels that it shows: stride * height, or less in the last row of a crop. */
+GESSO_API size_t gesso_bitmap_byte_count(const gesso_bitmap *bitmap);
+
+/* The first pixel of the top row. Ownership: the bitmap's. */
+GESSO_API const void *gesso_bitmap_pixels(const gesso_bitmap *bitmap);
+/* The same for writing; null when the bitmap is frozen. */
+GESSO_API void *gesso_bitmap_mutable_pixels(gesso_bitmap *bitmap);
+
+/* Bytes a pixel: 4, 4 and 1; 0 for an unknown format. */
+GESSO_API size_t gesso_format_bytes_per_pixel(gesso_format format);
+
+typedef struct gesso_memory_statistics {
+    size_t struct_size;
+    uint64_t bitmaps_created;  /* with pixels of their own, since the process began */
+    uint64_t bitmaps_alive;    /* of those, not yet released */
+    uint64_t bytes_alive;      /* their pixels */
+} gesso_memory_statistics;
+
+/* Counts of the whole process. Errors: INVALID_ARGUMENT. Thread-safety: any thread. Since 0.1. */
+GESSO_API gesso_status gesso_memory_statistics_get(gesso_memory_statistics *statistics);
+
+/* ---- Compositing -------------------------------------------------------------------------------------------- */
+
+/* Draws all of `source` onto `target` with its top left at pixel (x, y), clipped to the target: a copy when the
+ * source is opaque and alpha is 1, source-over otherwise. An A8 source is drawn in black.
+ * - alpha: 0…1, clamped.
+ * Errors: INVALID_ARGUMENT (also when both are one bitmap), FROZEN when the target is, UNSUPPORTED for an A8 target.
+ * Thread-safety: the target by one thread at a time, the source by any if frozen. Since 0.1. */
+GESSO_API gesso_status gesso_composite(
+    gesso_bitmap *target, const gesso_bitmap *source, int64_t x, int64_t y, double alpha);
+
+/* Stores one colour into a rectangle of pixels, clipped to the target; nothing is blended.
+ * Errors: INVALID_ARGUMENT, FROZEN. Since 0.1. */
+GESSO_API gesso_status gesso_fill(
+    gesso_bitmap *target, int64_t x, int64_t y, uint32_t width, uint32_t height,
+    double red, double green, double blue, double alpha);
+
+/* ---- Drawing ------------------------------------------------------------------------------------------------ */
+
+/* Where drawing happens. Used by one thread at a time; may move between threads. */
+typedef struct gesso_context gesso_context;
+
+/* Cairo's own context, so that this header does not need Cairo's. */
+typedef struct _cairo cairo_t;
+
+typedef struct gesso_context_options {
+    size_t struct_size;
+    gesso_format format;  /* 0: ARGB32 */
+    double scale;         /* pixels per point; 0: 1. The initial transform scales by it. */
+    double background[4]; /* red, green, blue, alpha: what the bitmap is filled with. XRGB32 ignores alpha. */
+} gesso_context_options;
+
+/* Makes a context on a new bitmap of width × height pixels (not points), at most 32,767 each, which is Cairo's limit.
+ * Errors: INVALID_ARGUMENT, INVALID_SIZE, TOO_LARGE, OUT_OF_MEMORY.
+ * Ownership: the caller finishes or releases it. Thread-safety: any thread. Since 0.1. */
+GESSO_API gesso_status gesso_context_create(
+    gesso_context **context, uint32_t width, uint32_t height, const gesso_context_options *options);
+
+/* Makes a context that draws onto a mutable bitmap, which it keeps alive; the bitmap's scale is used and its pixels
+ * stay as they are. Errors: INVALID_ARGUMENT, FROZEN, TOO_LARGE, OUT_OF_MEMORY. Since 0.1. */
+GESSO_API gesso_status gesso_context_create_for_bitmap(gesso_context **context, gesso_bitmap *bitmap);
+
+/* Ends drawing. The context is spent and freed, whatever is returned.
+ * - bitmap: receives the bitmap, frozen if the context made it; null when the caller does not want it.
+ * Errors: the first one of any drawing call; INVALID_STATE when a transparency layer is still open.
+ * Ownership: the caller releases `*bitmap`. Since 0.1. */
+GESSO_API gesso_status gesso_context_finish(gesso_context *context, gesso_bitmap **bitmap);
+
+/* Throws the context away, and its bitmap with it. Null does nothing. */
+GESSO_API void gesso_context_release(gesso_context *context);
+
+/* The first error so far, or GESSO_OK. */
+GESSO_API gesso_status gesso_context_status(const gesso_context *context);
+/* Records an error of the caller's own, if there is none yet, so that `finish` reports it. */
+GESSO_API void gesso_context_fail(gesso_context *context, gesso_status status);
+
+/* Cairo's context, for what is missing here. The caller may draw, and has to leave save and restore balanced.
+ * Ownership: the context's; null once the context has failed. */
+GESSO_API cairo_t *gesso_context_cairo(gesso_context *context);
+
+GESSO_API uint32_t gesso_context_width(const gesso_context *context);  /* pixels */
+GESSO_API uint32_t gesso_context_height(const gesso_context *context); /* pixels */
+GESSO_API double gesso_context_scale(const gesso_context *context);    /* pixels per point */
+
+/* State: the transform, the clip, and everything that a `set` function below sets. The path is not part of it. */
+GESSO_API void gesso_context_save(gesso_context *context);
+GESSO_API void gesso_context_restore(gesso_context *context);
+
+/* Transform, in CoreGraphics' order: the new transform is applied before the present one. */
+typedef struct gesso_transform {
+    double a, b, c, d, tx, ty; /* x' = a x + c y + tx, y' = b x + d y + ty */
+} gesso_transform;
+GESSO_API void gesso_context_translate(gesso_context *context, double x, double y);
+GESSO_API void gesso_context_scale_by(gesso_context *context, double x, double y);
+GESSO_API void gesso_context_rotate(gesso_context *context, double radians);
+GESSO_API void gesso_context_concatenate(gesso_context *context, gesso_transform transform);
+/* From points to pixels; the identity for null. */
+GESSO_API gesso_transform gesso_context_transform(const gesso_context *context);
+
+typedef enum gesso_line_cap {
+    GESSO_LINE_CAP_BUTT = 0, GESSO_LINE_CAP_ROUND = 1, GESSO_LINE_CAP_SQUARE = 2,
+    GESSO_LINE_CAP_FORCE_INT32 = 0x7fffffff
+} gesso_line_cap;
+
+typedef enum gesso_line_join {
+    GESSO_LINE_JOIN_MITER = 0, GESSO_LINE_JOIN_ROUND = 1, GESSO_LINE_JOIN_BEVEL = 2,
+    GESSO_LINE_JOIN_FORCE_INT32 = 0x7fffffff
+} gesso_line_join;
+
+typedef enum gesso_fill_rule {
+    GESSO_FILL_RULE_WINDING = 0, GESSO_FILL_RULE_EVEN_ODD = 1,
+    GESSO_FILL_RULE_FORCE_INT32 = 0x7fffffff
+} gesso_fill_rule;
+
+typedef enum gesso_interpolation {
+    GESSO_INTERPOLATION_NONE = 0,   /* nearest pixel */
+    GESSO_INTERPOLATION_LOW = 1,    /* bilinear */
+    GESSO_INTERPOLATION_MEDIUM = 2, /* an area filter when made smaller, bilinear when larger; the default */
+    GESSO_INTERPOLATION_HIGH = 3,   /* the best that there is */
+    GESSO_INTERPOLATION_FORCE_INT32 = 0x7fffffff
+} gesso_interpolation;
+
+/* CoreGraphics' blend modes; each is bounded by the shape that is drawn. */
+typedef enum gesso_blend_mode {
+    GESSO_BLEND_NORMAL = 0, GESSO_BLEND_MULTIPLY, GESSO_BLEND_SCREEN, GESSO_BLEND_OVERLAY, GESSO_BLEND_DARKEN,
+    GESSO_BLEND_LIGHTEN, GESSO_BLEND_COLOR_DODGE, GESSO_BLEND_COLOR_BURN, GESSO_BLEND_SOFT_LIGHT,
+    GESSO_BLEND_HARD_LIGHT, GESSO_BLEND_DIFFERENCE, GESSO_BLEND_EXCLUSION, GESSO_BLEND_HUE, GESSO_BLEND_SATURATION,
+    GESSO_BLEND_COLOR, GESSO_BLEND_LUMINOSITY, GESSO_BLEND_CLEAR, GESSO_BLEND_COPY, GESSO_BLEND_SOURCE_IN,
+    GESSO_BLEND_SOURCE_OUT, GESSO_BLEND_SOURCE_ATOP, GESSO_BLEND_DESTINATION_OVER, GESSO_BLEND_DESTINATION_IN,
+    GESSO_BLEND_DESTINATION_OUT, GESSO_BLEND_DESTINATION_ATOP, GESSO_BLEND_XOR, GESSO_BLEND_PLUS_LIGHTER,
+    GESSO_BLEND_FORCE_INT32 = 0x7fffffff
+} gesso_blend_mode;
+
+GESSO_API void gesso_context_set_fill_color(
+    gesso_context *context, double red, double green, double blue, double alpha);
+GESSO_API void gesso_context_set_stroke_color(
+    gesso_context *context, double red, double green, double blue, double alpha);
+GESSO_API void gesso_context_set_line_width(gesso_context *context, double points); /* default 1; 0 strokes nothing */
+GESSO_API void gesso_context_set_line_cap(gesso_context *context, gesso_line_cap cap);
+GESSO_API void gesso_context_set_line_join(gesso_context *context, gesso_line_join join);
+GESSO_API void gesso_context_set_miter_limit(gesso_context *context, double limit); /* default 10 */
+/* Lengths in points, drawn and left out by turns, none negative and not all zero; count 0 ends dashing. At most 64. */
+GESSO_API void gesso_context_set_line_dash(
+    gesso_context *context, double phase, const double *lengths, size_t count);
+GESSO_API void gesso_context_set_alpha(gesso_context *context, double alpha); /* of everything drawn; default 1 */
+GESSO_API void gesso_context_set_blend_mode(gesso_context *context, gesso_blend_mode mode);
+GESSO_API void gesso_context_set_interpolation(gesso_context *context, gesso_interpolation quality);
+GESSO_API void gesso_context_set_antialias(gesso_context *context, bool antialias); /* default true */
+
+/* Everything drawn from now on casts a shadow. As in CoreGraphics the offset and the blur are not changed by the
+ * transform; they are in points of the context's scale, and y points down.
+ * - blur: points, 0 or more; the Gaussian's standard deviation is half of it. 0 is a hard shadow. At most 1,000 pixels.
+ * A colour of alpha 0 ends shadows. */
+GESSO_API void gesso_context_set_shadow(
+    gesso_context *context, double offset_x, double offset_y, double blur,
+    double red, double green, double blue, double alpha);
+
+/* Paths. Points are transformed when they are added. */
+GESSO_API void gesso_context_begin_path(gesso_context *context);
+GESSO_API void gesso_context_move_to(gesso_context *context, double x, double y);
+GESSO_API void gesso_context_add_line(gesso_context *context, double x, double y);
+GESSO_API void gesso_context_add_curve(
+    gesso_context *context, double control1_x, double control1_y, double control2_x, double control2_y,
+    double x, double y);
+GESSO_API void gesso_context_add_quad_curve(
+    gesso_context *context, double control_x, double control_y, double x, double y);
+/* Angles in radians, from the positive x axis; with y down, growing angles turn clockwise on the screen. A line joins
+ * the current point to the arc's start. `clockwise` is CoreGraphics': the angle falls from start to end, which runs
+ * counterclockwise on the screen, y being down. At most 10,000 radians. */
+GESSO_API void gesso_context_add_arc(
+    gesso_context *context, double center_x, double center_y, double radius, double start_angle, double end_angle,
+    bool clockwise);
+GESSO_API void gesso_context_add_rect(gesso_context *context, double x, double y, double width, double height);
+GESSO_API void gesso_context_add_ellipse(gesso_context *context, double x, double y, double width, double height);
+/* The radii are reduced to half of the side if larger. */
+GESSO_API void gesso_context_add_rounded_rect(
+    gesso_context *context, double x, double y, double width, double height, double radius_x, double radius_y);
+GESSO_API void gesso_context_close_path(gesso_context *context);
+
+/* Each of these uses the path up, and begins a new one. */
+GESSO_API void gesso_context_fill_path(gesso_context *context, gesso_fill_rule rule);
+GESSO_API void gesso_context_stroke_path(gesso_context *context);
+GESSO_API void gesso_context_clip(gesso_context *context, gesso_fill_rule rule);
+
+/* Shortcuts; these leave the path alone. */
+GESSO_API void gesso_context_clip_to_rect(gesso_context *context, double x, double y, double width, double height);
+GESSO_API void gesso_context_fill_rect(gesso_context *context, double x, double y, double width, double height);
+/* Makes a rectangle transparent (in XRGB32 and A8: zero). Not blended, no shadow. */
+GESSO_API void gesso_context_clear_rect(gesso_context *context, double x, double y, double width, double height);
+
+/* The smallest rectangle in points that holds the clip. */
+GESSO_API void gesso_context_clip_bounds(
+    gesso_context *context, double *x, double *y, double *width, double *height);
+
+typedef struct gesso_gradient_stop {
+    double location; /* 0…1, not falling from stop to stop */
+    double red, green, blue, alpha;
+} gesso_gradient_stop;
+
+typedef enum gesso_gradient_options {
+    GESSO_GRADIENT_DRAWS_BEFORE_START = 1, /* the first colour goes on before the start */
+    GESSO_GRADIENT_DRAWS_AFTER_END = 2,    /* the last colour goes on after the end */
+    GESSO_GRADIENT_OPTIONS_FORCE_INT32 = 0x7fffffff
+} gesso_gradient_options;
+
+/* Fills the clip with a gradient along a line, or between two circles. At least one stop, at most 256.
+ * - options: a sum of gesso_gradient_options. */
+GESSO_API void gesso_context_draw_linear_gradient(
+    gesso_context *context, const gesso_gradient_stop *stops, size_t count,
+    double start_x, double start_y, double end_x, double end_y, uint32_t options);
+GESSO_API void gesso_context_draw_radial_gradient(
+    gesso_context *context, const gesso_gradient_stop *stops, size_t count,
+    double start_x, double start_y, double start_radius, double end_x, double end_y, double end_radius,
+    uint32_t options);
+
+/* Draws a bitmap stretched over a rectangle of points. An A8 bitmap is a mask: it is drawn in the fill colour.
+ * The bitmap may be released right after the call. Errors: INVALID_ARGUMENT when it is the bitmap drawn into. */
+GESSO_API void gesso_context_draw_bitmap(
+    gesso_context *context, const gesso_bitmap *bitmap, double x, double y, double width, double height);
+
+/* What is drawn until `end` goes to a layer of its own, which is then drawn as one thing with the alpha, blend mode
+ * and shadow that were set before `begin`; inside they start at 1, normal and none. `end` restores the state. */
+GESSO_API void gesso_context_begin_transparency_layer(gesso_context *context);
+GESSO_API void gesso_context_end_transparency_layer(gesso_context *context);
+
+/* Draws what `draw` paints on Cairo, with the context's alpha, blend mode and shadow: the way for text and others.
+ * - draw: paints with Cairo's present source, which is set to the fill colour; may be called more than once.
+ * - x, y, width, height: a rectangle in points that holds all that it paints. */
+typedef void (*gesso_paint_function)(cairo_t *cairo, void *user_data);
+GESSO_API void gesso_context_paint(
+    gesso_context *context, double x, double y, double width, double height,
+    gesso_paint_function draw, void *user_data);
+
+/* ---- PNG ---------------------------------------------------------------------------------------------------- */
+
+/* Bounds that a reader sets before it looks at foreign bytes; null means 32,767 × 32,767 and 1 GiB of pixels. */
+typedef struct gesso_limits {
+    size_t struct_size;
+    uint32_t maximum_width;  /* pixels; 0: 32,767 */
+    uint32_t maximum_height; /* pixels; 0: 32,767 */
+    uint64_t maximum_bytes;  /* of decoded pixels; 0: 1 GiB */
+} gesso_limits;
+
+/* Encodes as PNG, losslessly but for what premultiplying lost. ARGB32 becomes RGBA, XRGB32 RGB, A8 black with alpha.
+ * - compression: zlib's 0…9.
+ * Errors: INVALID_ARGUMENT, OUT_OF_MEMORY, TOO_LARGE.
+ * Ownership: `*bytes` is freed with gesso_free. Thread-safety: any thread, if the bitmap is frozen. Since 0.1. */
+GESSO_API gesso_status gesso_png_encode(
+    const gesso_bitmap *bitmap, int compression, uint8_t **bytes, size_t *length);
+
+/* Decodes a PNG of any kind into a mutable bitmap of scale 1: XRGB32 if the file has no transparency, else ARGB32.
+ * Errors: NOT_RECOGNIZED, TRUNCATED, CORRUPT, OVER_LIMIT, UNSUPPORTED, OUT_OF_MEMORY. Since 0.1. */
+GESSO_API gesso_status gesso_png_decode(
+    const uint8_t *bytes, size_t length, const gesso_limits *limits, gesso_bitmap **bitmap);
+
+/* Frees what the library allocated for the caller. Null does nothing. */
+GESSO_API void gesso_free(void *bytes);
+
+/* ---- Pixel conversion --------------------------------------------------------------------------------------- */
+
+/* Whole rows between premultiplied native words and straight bytes in the order red, green, blue, alpha.
+ * `words` and `bytes` may be the same memory. Thread-safety: any thread. Since 0.1. */
+GESSO_API void gesso_premultiply_rgba(const uint8_t *bytes, uint32_t *words, size_t count);
+GESSO_API void gesso_unpremultiply_rgba(const uint32_t *words, uint8_t *bytes, size_t count);
+
+/* ---- Blobs -------------------------------------------------------------------------------------------------- */
+
+/* A blob is one bitmap, losslessly: a header, a table of bands, and the bands compressed by LZ4, all with checksums.
+ * The format is described in BLOB.md. */
+
+/* Bytes that a blob of this bitmap has at most; 0 for null. */
+GESSO_API size_t gesso_blob_bound(const gesso_bitmap *bitmap);
+
+/* Writes a blob into the caller's buffer. Errors: INVALID_ARGUMENT, BUFFER_TOO_SMALL, OUT_OF_MEMORY. Since 0.1. */
+GESSO_API gesso_status gesso_blob_encode(
+    const gesso_bitmap *bitmap, uint8_t *buffer, size_t capacity, size_t *length);
+
+typedef struct gesso_blob_info {
+    size_t struct_size;
+    uint32_t width, height;
+    gesso_format format;
+    double scale;
+    bool is_opaque;
+    uint32_t band_count;
+    uint64_t total_bytes; /* of the blob */
+} gesso_blob_info;
+
+/* Reads and checks the header only. Errors: NOT_RECOGNIZED, TRUNCATED, CORRUPT, UNSUPPORTED. Since 0.1. */
+GESSO_API gesso_status gesso_blob_probe(const uint8_t *bytes, size_t length, gesso_blob_info *info);
+
+/* Decodes into a new mutable bitmap. Nothing is allocated before header, table and limits are checked, and each
+ * band's checksum is checked before it is decoded.
+ * Errors: those of probe, OVER_LIMIT, OUT_OF_MEMORY. Thread-safety: any thread. Since 0.1. */
+GESSO_API gesso_status gesso_blob_decode(
+    const uint8_t *bytes, size_t length, const gesso_limits *limits, gesso_bitmap **bitmap);
+
+/* ---- Hashing ------------------------------------------------------------------------------------------------ */
+
+/* XXH3, 128 bits, of bytes: what names a bitmap in a cache. `bytes` may be null if `length` is 0. Since 0.1. */
+typedef struct gesso_hash {
+    uint64_t low, high;
+} gesso_hash;
+GESSO_API gesso_hash gesso_hash_bytes(const void *bytes, size_t length);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

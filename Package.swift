@@ -1,0 +1,56 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+/// A library of the system: its flags come from pkg-config, its headers from the folder's module map.
+func system(_ name: String, _ pkgConfig: String, apt: String, brew: String) -> Target {
+  .systemLibrary(
+    name: name, path: "CSources/\(name)", pkgConfig: pkgConfig,
+    providers: [.apt([apt]), .brew([brew])])
+}
+
+let package = Package(
+  name: "Gesso",
+  products: [
+    .library(name: "Gesso", targets: ["Gesso"]),
+    .library(name: "GessoScenes", targets: ["GessoScenes"]),
+    .library(name: "CCairo", targets: ["CCairo"]),
+    .executable(name: "gesso", targets: ["GessoCommand"]),
+  ],
+  targets: [
+    system("CCairo", "cairo", apt: "libcairo2-dev", brew: "cairo"),
+    system("CLZ4", "liblz4", apt: "liblz4-dev", brew: "lz4"),
+    system("CXXHash", "libxxhash", apt: "libxxhash-dev", brew: "xxhash"),
+    system("CSpng", "spng", apt: "libspng-dev", brew: "libspng"),
+    system("CPango", "pangocairo", apt: "libpango1.0-dev", brew: "pango"),
+    system("CFontconfig", "fontconfig", apt: "libfontconfig-dev", brew: "fontconfig"),
+    system("CJPEG", "libjpeg", apt: "libjpeg62-turbo-dev", brew: "jpeg-turbo"),
+    system("CWebP", "libwebp", apt: "libwebp-dev", brew: "webp"),
+    system("CWebPDemux", "libwebpdemux", apt: "libwebp-dev", brew: "webp"),
+    system("CExif", "libexif", apt: "libexif-dev", brew: "libexif"),
+
+    .target(
+      name: "CGesso", dependencies: ["CCairo", "CLZ4", "CXXHash", "CSpng"],
+      path: "CSources/CGesso", exclude: ["BLOB.md"]),
+    .target(
+      name: "CGessoText", dependencies: ["CGesso", "CPango", "CFontconfig"],
+      path: "CSources/CGessoText"),
+    .target(
+      name: "CGessoFiles",
+      dependencies: ["CGesso", "CSpng", "CJPEG", "CWebP", "CWebPDemux", "CExif"],
+      path: "CSources/CGessoFiles"),
+
+    .target(name: "CGessoSystem", path: "CSources/CGessoSystem"),
+
+    .target(
+      name: "Gesso", dependencies: ["CGesso", "CGessoText", "CGessoFiles", "CGessoSystem"]),
+    .target(name: "GessoScenes", dependencies: ["Gesso"], resources: [.embedInCode("Resources")]),
+    .executableTarget(
+      name: "GessoCommand", dependencies: ["Gesso", "GessoScenes", "CCairo"], path: "Sources/gesso"),
+
+    .testTarget(name: "GessoTests", dependencies: ["Gesso"], resources: [.copy("Frames")]),
+    .testTarget(name: "GessoScenesTests", dependencies: ["GessoScenes"]),
+    .testTarget(name: "GessoCommandTests", dependencies: ["Gesso", "GessoCommand"]),
+  ],
+  swiftLanguageModes: [.v6],
+  cLanguageStandard: .c11
+)

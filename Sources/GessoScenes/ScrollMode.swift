@@ -1,0 +1,28 @@
+/// A way to show a list.
+public enum ScrollMode: String, CaseIterable, Codable, Sendable {
+  /// Everything on screen is drawn in each frame, as a naive program does.
+  case redraw
+  /// Each cell has backing bitmaps, drawn on the main thread when a row is bound to it, as UIKit does.
+  case traditional
+  /// Bitmaps come from a drawer, which begins with nothing.
+  case cached
+  /// The same scroll again.
+  case warm
+}
+
+/// What is scrolled through.
+public struct Viewport: Hashable, Sendable {
+  /// In points.
+  public var width: Double
+  /// In points.
+  public var height: Double
+  /// Pixels per point.
+  public var scale: Double
+
+  /// A viewport.
+  public init(width: Double, height: Double, scale: Double) {
+    self.width = width
+    self.height = height
+    self.scale = scale
+  }
+}

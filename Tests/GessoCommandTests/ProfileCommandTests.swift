@@ -1,0 +1,152 @@
+import Foundation
+import Gesso
+import Testing
+
+/// What a run of the tool printed, and how it ended.
+private struct Run {
+  let status: Int32
+  let output: String
+  let errors: String
+}
+
+/// Runs the tool that was built with these tests, as a shell does.
+private func gesso(_ arguments: String..., environment: [String: String] = [:]) throws -> Run {
+  let tests = URL(fileURLWithPath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
+  let process = Process()
+  process.executableURL = tests.deletingLastPathComponent().appendingPathComponent("gesso")
+  process.arguments = arguments
+  process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+  let folder = FileManager.default.temporaryDirectory.appendingPathComponent("gesso-run-\(UUID().uuidString)")
+  try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  defer { try? FileManager.default.removeItem(at: folder) }
+  // Files and not pipes: a pipe that nobody reads stops the writer when it is full.
+  let files = try ["out", "err"].map { name in
+    let file = folder.appendingPathComponent(name)
+    try Data().write(to: file)
+    return (file, try FileHandle(forWritingTo: file))
+  }
+  process.standardOutput = files[0].1
+  process.standardError = files[1].1
+  try process.run()
+  process.waitUntilExit()
+  func text(_ index: Int) throws -> String { String(decoding: try Data(contentsOf: files[index].0), as: UTF8.self) }
+  #expect(process.terminationReason == .exit)
+  return Run(status: process.terminationStatus, output: try text(0), errors: try text(1))
+}
+
+private func withDirectory(_ body: (String) throws -> Void) throws {
+  let url = FileManager.default.temporaryDirectory.appendingPathComponent("gesso-profile-\(UUID().uuidString)")
+  defer { try? FileManager.default.removeItem(at: url) }
+  try body(url.path)
+}
+
+@Suite("The command line")
+struct CommandLineTests {
+  @Test(
+    "ends with 2 and says what is wrong when it makes no sense",
+    arguments: [
+      ([], "a command is needed"), (["paint"], "there is no command \"paint\""),
+      (["profile", "--hz", "0"], "--hz 0: expected 60 or 120"), (["profile", "--hz", "fast"], "--hz fast"),
+      (["profile", "--scene", "squares"], "--scene squares: there are circles, packages"),
+      (["profile", "--mode", "cached,magic"], "--mode magic"), (["profile", "--scene", ","], "at least one of"),
+      (["profile", "--seconds", "0"], "--seconds 0"), (["profile", "--seconds", "nan"], "--seconds nan"),
+      (["profile", "--seconds", "1e9"], "--seconds 1e9"), (["profile", "--viewport", "0x844@2"], "--viewport 0x844@2"),
+      (["profile", "--viewport", "390x844@0"], "--viewport"), (["profile", "--viewport", "390"], "--viewport 390"),
+      (["profile", "--viewport", "1e9x1e9@2"], "--viewport"), (["profile", "--viewport", "nanx5@2"], "--viewport"),
+      (["profile", "--seed", "-1"], "--seed -1"), (["profile", "--out"], "--out needs a value"),
+      (["profile", "--out", ""], "--out needs a directory"), (["profile", "--fast"], "there is no option --fast"),
+      (["profile", "quick"], "\"quick\" is not an option"),
+    ] as [([String], String)])
+  func usage(_ arguments: [String], _ message: String) throws {
+    let run: Run
+    switch arguments.count {
+    case 0: run = try gesso()
+    case 1: run = try gesso(arguments[0])
+    case 2: run = try gesso(arguments[0], arguments[1])
+    default: run = try gesso(arguments[0], arguments[1], arguments[2])
+    }
+    #expect(run.status == 2 && run.output.isEmpty)
+    #expect(run.errors.contains(message) && run.errors.contains("usage: gesso"), "\(run.errors)")
+  }
+
+  @Test("helps, and tells its version")
+  func help() throws {
+    for arguments in [["--help", ""], ["profile", "--help"]] {
+      let run = try gesso(arguments[0], arguments[1])
+      #expect(run.status == 0 && run.output.contains("usage: gesso") && run.errors.isEmpty)
+    }
+    #expect(try gesso("version", "").output == "gesso \(gessoVersion)\n")
+  }
+}
+
+@Suite("gesso profile", .serialized)
+struct ProfileCommandTests {
+  @Test("writes frames, a trace and pictures, and compares the pictures")
+  func profile() throws {
+    try withDirectory { directory in
+      let run = try gesso(
+        "profile", "--scene", "circles", "--seconds", "0.4", "--viewport", "300x400@1", "--hz", "60", "--out", directory
+      )
+      #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
+      #expect(run.output.contains("pictures: 9 compared between modes, all equal byte for byte"))
+      let names = try FileManager.default.contentsOfDirectory(atPath: directory)
+      #expect(names.count == 14 && !names.contains { $0.hasSuffix(".tmp") })
+      let picture = try Bitmap(contentsOf: URL(fileURLWithPath: directory + "/circles-warm-2.png"))
+      #expect(picture.width == 300 && picture.height == 400)
+
+      let frames = try #require(
+        try JSONSerialization.jsonObject(with: FileBytes.read(directory + "/frames.json")) as? [String: Any])
+      let runs = try #require(frames["runs"] as? [[String: Any]])
+      #expect(
+        runs.map { $0["mode"] as? String } == [
+          "redraw", "traditional", "cached", "warm", "redraw", "traditional", "cached", "warm",
+        ])
+      for run in runs {
+        let metrics = try #require(run["metrics"] as? [String: Double])
+        let samples = try #require(run["frames"] as? [[String: Any]])
+        #expect(metrics["frames"] == Double(samples.filter { $0["idle"] as? Bool == false }.count))
+        #expect(metrics["display_cpu_p99_ms"] != nil && run["hz"] as? Int == 60)
+        let stages = try #require(samples[0]["stages"] as? [String: Double])
+        #expect(stages["display"] != nil && stages["composite"] != nil)
+      }
+      let trace = try #require(
+        try JSONSerialization.jsonObject(with: FileBytes.read(directory + "/trace.json")) as? [String: Any])
+      let events = try #require(trace["traceEvents"] as? [[String: Any]])
+      for category in ["frame", "stage", "draw"] { #expect(events.contains { $0["cat"] as? String == category }) }
+    }
+  }
+
+  @Test("shows the list that it is given")
+  func packages() throws {
+    try withDirectory { directory in
+      try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+      let list = directory + "/status"
+      try Data("Package: only\nStatus: install ok installed\nDescription: one\n".utf8).write(
+        to: URL(fileURLWithPath: list))
+      let run = try gesso(
+        "profile", "--scene=packages", "--mode=cached", "--seconds=0.2", "--packages=\(list)", "--out=\(directory)",
+        "--quick")
+      #expect(run.status == 0, "\(run.errors)")
+      #expect(run.output.contains("packages"))
+    }
+  }
+
+  @Test("ends with 1 and names the file when a list is empty, missing or a directory")
+  func badLists() throws {
+    for (path, reason) in [
+      ("/dev/null", "no installed package"), ("/nowhere/status", "No such file"), ("/tmp", "Is a directory"),
+    ] {
+      let run = try gesso("profile", "--scene", "packages", "--packages", path, "--quick")
+      #expect(run.status == 1 && run.errors.contains(path) && run.errors.contains(reason), "\(run.errors)")
+    }
+  }
+
+  @Test("ends with 1 and names the directory when it cannot write there")
+  func unwritable() throws {
+    let run = try gesso(
+      "profile", "--scene", "circles", "--mode", "cached", "--seconds", "0.1", "--out", "/dev/null/here")
+    #expect(
+      run.status == 1 && run.errors.contains("/dev/null/here") && run.errors.contains("Not a directory"),
+      "\(run.errors)")
+  }
+}

@@ -202,6 +202,13 @@ cairo_format_t gesso_cairo_format(gesso_format format)
         : format == GESSO_FORMAT_XRGB32 ? CAIRO_FORMAT_RGB24 : CAIRO_FORMAT_ARGB32;
 }
 
+gesso_status gesso_surface_check(const gesso_bitmap *bitmap)
+{
+    if (bitmap->width > GESSO_CAIRO_LIMIT || bitmap->height > GESSO_CAIRO_LIMIT || bitmap->stride > INT32_MAX)
+        return GESSO_TOO_LARGE;
+    return bitmap->stride % 4 ? GESSO_UNSUPPORTED : GESSO_OK;
+}
+
 cairo_surface_t *gesso_surface_over(const gesso_bitmap *bitmap)
 {
     return cairo_image_surface_create_for_data(

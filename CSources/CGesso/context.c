@@ -20,6 +20,13 @@ static gesso_status begin(gesso_context **result, gesso_bitmap *bitmap, bool own
         .fill = {0, 0, 0, 1}, .stroke = {0, 0, 0, 1}, .alpha = 1, .interpolation = GESSO_INTERPOLATION_MEDIUM};
     cairo_set_line_width(context->cairo, 1);
     cairo_scale(context->cairo, bitmap->scale, bitmap->scale);
+    if (cairo_status(context->cairo)) {
+        /* A scale so large or small that Cairo cannot undo it. */
+        cairo_destroy(context->cairo);
+        cairo_surface_destroy(context->surface);
+        free(context);
+        return GESSO_INVALID_ARGUMENT;
+    }
     *result = context;
     return GESSO_OK;
 }
@@ -50,8 +57,9 @@ gesso_status gesso_context_create_for_bitmap(gesso_context **context, gesso_bitm
 {
     if (!context || !bitmap) return GESSO_INVALID_ARGUMENT;
     if (gesso_bitmap_is_frozen(bitmap)) return GESSO_FROZEN;
-    if (bitmap->width > GESSO_CAIRO_LIMIT || bitmap->height > GESSO_CAIRO_LIMIT) return GESSO_TOO_LARGE;
-    gesso_status status = begin(context, gesso_bitmap_retain(bitmap), false);
+    gesso_status status = gesso_surface_check(bitmap);
+    if (status) return status;
+    status = begin(context, gesso_bitmap_retain(bitmap), false);
     if (status) gesso_bitmap_release(bitmap);
     return status;
 }
@@ -83,7 +91,8 @@ gesso_status gesso_context_finish(gesso_context *context, gesso_bitmap **bitmap)
     gesso_check_cairo(context);
     cairo_surface_flush(context->surface);
     gesso_status status = context->status;
-    if (context->bitmap->format == GESSO_FORMAT_XRGB32) make_opaque(context->bitmap);
+    if (context->bitmap->format == GESSO_FORMAT_XRGB32 && !gesso_bitmap_is_frozen(context->bitmap))
+        make_opaque(context->bitmap);
     if (!status && bitmap) {
         if (context->owns_bitmap) gesso_bitmap_freeze(context->bitmap);
         *bitmap = gesso_bitmap_retain(context->bitmap);
@@ -105,6 +114,14 @@ gesso_status gesso_context_status(const gesso_context *context)
 void gesso_context_fail(gesso_context *context, gesso_status status)
 {
     if (context && context->status == GESSO_OK) context->status = status;
+}
+
+bool gesso_can_draw(gesso_context *context)
+{
+    if (!context || context->status) return false;
+    if (!gesso_bitmap_is_frozen(context->bitmap)) return true;
+    context->status = GESSO_FROZEN;
+    return false;
 }
 
 bool gesso_require(gesso_context *context, bool valid)
@@ -167,21 +184,34 @@ void gesso_context_restore(gesso_context *context)
     gesso_check_cairo(context);
 }
 
+/* Cairo does not look at where translations lead: sums of finite numbers may not be finite. */
+static void check_transform(gesso_context *context)
+{
+    gesso_check_cairo(context);
+    cairo_matrix_t m;
+    cairo_get_matrix(context->cairo, &m);
+    gesso_require(context, gesso_is_finite4(m.xx, m.yx, m.xy, m.yy) && gesso_is_finite2(m.x0, m.y0));
+}
+
 void gesso_context_translate(gesso_context *context, double x, double y)
 {
-    if (gesso_require(context, gesso_is_finite2(x, y))) cairo_translate(context->cairo, x, y);
+    if (!gesso_require(context, gesso_is_finite2(x, y))) return;
+    cairo_translate(context->cairo, x, y);
+    check_transform(context);
 }
 
 void gesso_context_scale_by(gesso_context *context, double x, double y)
 {
     if (!gesso_require(context, gesso_is_finite2(x, y))) return;
     cairo_scale(context->cairo, x, y);
-    gesso_check_cairo(context);
+    check_transform(context);
 }
 
 void gesso_context_rotate(gesso_context *context, double radians)
 {
-    if (gesso_require(context, isfinite(radians))) cairo_rotate(context->cairo, radians);
+    if (!gesso_require(context, isfinite(radians))) return;
+    cairo_rotate(context->cairo, radians);
+    check_transform(context);
 }
 
 void gesso_context_concatenate(gesso_context *context, gesso_transform t)
@@ -189,7 +219,7 @@ void gesso_context_concatenate(gesso_context *context, gesso_transform t)
     if (!gesso_require(context, gesso_is_finite4(t.a, t.b, t.c, t.d) && gesso_is_finite2(t.tx, t.ty))) return;
     cairo_matrix_t matrix = {.xx = t.a, .yx = t.b, .xy = t.c, .yy = t.d, .x0 = t.tx, .y0 = t.ty};
     cairo_transform(context->cairo, &matrix);
-    gesso_check_cairo(context);
+    check_transform(context);
 }
 
 gesso_transform gesso_context_transform(const gesso_context *context)

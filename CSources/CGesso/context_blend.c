@@ -83,32 +83,32 @@ cairo_t *gesso_plane_create(
     return plane;
 }
 
-void gesso_plane_paint(cairo_t *plane, const gesso_operation *operation, double alpha)
+void gesso_plane_paint(
+    cairo_t *plane, const gesso_operation *operation, gesso_operation_function function, double alpha)
 {
     if (operation->path) cairo_append_path(plane, operation->path);
-    operation->paint(plane, operation, alpha);
+    function(plane, operation, alpha);
 }
 
-/* Blends onto a copy of what is there, and puts the copy back where the shape covers. */
-static void blend_bounded_by_shape(
+/* Blends all of the source onto a copy of what is there, and puts the copy back as far as the shape covers. */
+static void blend_within_shape(
     gesso_context *context, const gesso_operation *operation, gesso_box bounds, cairo_operator_t operator)
 {
     gesso_box box = gesso_box_intersect(gesso_box_outset(bounds, 1), gesso_device_clip(context->cairo));
     if (gesso_box_is_empty(box)) return;
     cairo_t *blended = gesso_plane_create(context, CAIRO_FORMAT_ARGB32, box, 0, 0);
-    cairo_t *coverage = blended ? gesso_plane_create(context, CAIRO_FORMAT_A8, box, 0, 0) : NULL;
+    cairo_t *source = blended ? gesso_plane_create(context, CAIRO_FORMAT_ARGB32, box, 0, 0) : NULL;
+    cairo_t *coverage = source ? gesso_plane_create(context, CAIRO_FORMAT_A8, box, 0, 0) : NULL;
     if (coverage) {
-        cairo_save(blended);
         cairo_identity_matrix(blended);
         cairo_set_operator(blended, CAIRO_OPERATOR_SOURCE);
         cairo_set_source_surface(blended, cairo_get_group_target(context->cairo), 0, 0);
         cairo_paint(blended);
-        cairo_restore(blended);
+        gesso_plane_paint(source, operation, operation->flood, context->state.alpha);
         cairo_set_operator(blended, operator);
-        gesso_plane_paint(blended, operation, context->state.alpha);
-        gesso_operation shape = *operation;
-        shape.color.alpha = 1;
-        gesso_plane_paint(coverage, &shape, 1);
+        cairo_set_source_surface(blended, cairo_get_target(source), 0, 0);
+        cairo_paint(blended);
+        gesso_plane_paint(coverage, operation, operation->cover, 1);
 
         cairo_t *cairo = context->cairo;
         cairo_matrix_t matrix;
@@ -119,18 +119,23 @@ static void blend_bounded_by_shape(
         cairo_mask_surface(cairo, cairo_get_target(coverage), 0, 0);
         cairo_set_operator(cairo, CAIRO_OPERATOR_OVER);
         cairo_set_matrix(cairo, &matrix);
+        gesso_context_fail(context, gesso_status_of_cairo(cairo_status(source)));
         gesso_context_fail(context, gesso_status_of_cairo(cairo_status(blended)));
         gesso_context_fail(context, gesso_status_of_cairo(cairo_status(coverage)));
     }
     if (coverage) cairo_destroy(coverage);
+    if (source) cairo_destroy(source);
     if (blended) cairo_destroy(blended);
 }
 
 void gesso_blend(gesso_context *context, const gesso_operation *operation, gesso_box bounds)
 {
     cairo_operator_t operator = operators[context->state.blend].operator;
-    if (operators[context->state.blend].unbounded) {
-        blend_bounded_by_shape(context, operation, bounds, operator);
+    /* Where the source's alpha says how much is replaced, Cairo takes that of a picture for its shape. */
+    bool replaces = operator == CAIRO_OPERATOR_SOURCE || operator == CAIRO_OPERATOR_CLEAR;
+    bool is_picture = operation->picture || operation->pattern;
+    if (operators[context->state.blend].unbounded || (replaces && is_picture)) {
+        blend_within_shape(context, operation, bounds, operator);
         return;
     }
     cairo_set_operator(context->cairo, operator);
@@ -144,55 +149,148 @@ void gesso_draw(gesso_context *context, const gesso_operation *operation, gesso_
     if (context->status == GESSO_OK) gesso_blend(context, operation, bounds);
 }
 
-/* Paints the blurred shape, which is an operation of its own so that blend modes see it like any other. */
-static void paint_mask(cairo_t *cairo, const gesso_operation *operation, double alpha)
+/* ---- Shadows ---- */
+
+static int spread_of(const gesso_shadow *shadow) { return gesso_blur_reach(shadow->sigma); }
+
+static gesso_box moved(gesso_box box, int x, int y)
 {
-    (void)alpha; /* the mask holds it */
+    return (gesso_box){box.x0 + x, box.y0 + y, box.x1 + x, box.y1 + y};
+}
+
+/* Where a shape has to be for its shadow to show in `region`: the shadow moves by whole pixels and a fraction. */
+static gesso_box reach_of_shadow(const gesso_shadow *shadow, gesso_box region)
+{
+    gesso_box reach = moved(region, -to_pixel(floor(shadow->offset_x)), -to_pixel(floor(shadow->offset_y)));
+    return gesso_box_outset(reach, spread_of(shadow) + 1);
+}
+
+gesso_box gesso_visible_reach(gesso_context *context)
+{
+    gesso_box clip = gesso_device_clip(context->cairo);
+    if (context->state.shadow.color.alpha == 0) return clip;
+    gesso_box reach = reach_of_shadow(&context->state.shadow, clip);
+    return (gesso_box){
+        clip.x0 < reach.x0 ? clip.x0 : reach.x0, clip.y0 < reach.y0 ? clip.y0 : reach.y0,
+        clip.x1 > reach.x1 ? clip.x1 : reach.x1, clip.y1 > reach.y1 ? clip.y1 : reach.y1};
+}
+
+static void mask(cairo_t *cairo, const gesso_operation *operation, gesso_color color)
+{
     cairo_matrix_t matrix;
     cairo_get_matrix(cairo, &matrix);
     cairo_identity_matrix(cairo);
-    gesso_color color = operation->color;
     cairo_set_source_rgba(cairo, color.red, color.green, color.blue, color.alpha);
     cairo_mask_surface(cairo, operation->picture, operation->x, operation->y);
     cairo_set_matrix(cairo, &matrix);
 }
 
-void gesso_draw_shadow(gesso_context *context, const gesso_operation *operation, gesso_box bounds)
+/* The blurred shape is an operation of its own, so that blend modes see it like any other. */
+static void paint_shadow(cairo_t *cairo, const gesso_operation *operation, double alpha)
+{
+    (void)alpha; /* the mask holds it */
+    mask(cairo, operation, operation->color);
+}
+
+static void flood_shadow(cairo_t *cairo, const gesso_operation *operation, double alpha)
+{
+    (void)alpha;
+    gesso_color color = operation->color;
+    cairo_set_source_rgba(cairo, color.red, color.green, color.blue, color.alpha);
+    cairo_paint(cairo);
+}
+
+static void cover_shadow(cairo_t *cairo, const gesso_operation *operation, double alpha)
+{
+    (void)alpha;
+    mask(cairo, operation, (gesso_color){0, 0, 0, 1});
+}
+
+/* The part of an A8 surface from (x, y) on; takes the surface over. Null: out of memory. */
+static cairo_surface_t *cropped(cairo_surface_t *surface, int x, int y, int width, int height)
+{
+    cairo_surface_t *part = cairo_image_surface_create(CAIRO_FORMAT_A8, width, height);
+    if (cairo_surface_status(part) == CAIRO_STATUS_SUCCESS) {
+        for (int row = 0; row < height; row++)
+            memcpy(
+                cairo_image_surface_get_data(part) + (ptrdiff_t)row * cairo_image_surface_get_stride(part),
+                cairo_image_surface_get_data(surface) + (ptrdiff_t)(y + row) * cairo_image_surface_get_stride(surface)
+                    + x,
+                (size_t)width);
+        cairo_surface_mark_dirty(part);
+    }
+    cairo_surface_destroy(surface);
+    return part;
+}
+
+/* Draws the shadow as far as it shows in `region`. */
+static void draw_shadow_in(
+    gesso_context *context, const gesso_operation *operation, gesso_box bounds, gesso_box region)
 {
     const gesso_shadow *shadow = &context->state.shadow;
-    int spread = (int)ceil(3 * shadow->sigma) + (shadow->sigma > 0);
     int offset_x = to_pixel(floor(shadow->offset_x)), offset_y = to_pixel(floor(shadow->offset_y));
-    gesso_box clip = gesso_device_clip(context->cairo);
-    /* Only that part of the shape can be seen in the shadow whose blurred image reaches into the clip. */
-    gesso_box reach = gesso_box_outset(
-        (gesso_box){clip.x0 - offset_x, clip.y0 - offset_y, clip.x1 - offset_x, clip.y1 - offset_y}, spread + 1);
+    gesso_box reach = reach_of_shadow(shadow, region);
+    /* The shape, with room for its blur and the fraction of the offset, but not beyond what can be seen. */
     gesso_box box = gesso_box_intersect(gesso_box_outset(bounds, 1), reach);
-    if (gesso_box_is_empty(clip) || gesso_box_is_empty(box)) return;
-    box = gesso_box_outset(box, spread);
-    box.x1 += 1, box.y1 += 1; /* room for the fraction of the offset */
+    if (gesso_box_is_empty(box)) return;
+    box = gesso_box_intersect(gesso_box_outset(box, spread_of(shadow) + 1), reach);
     cairo_t *plane = gesso_plane_create(
         context, CAIRO_FORMAT_A8, box, shadow->offset_x - offset_x, shadow->offset_y - offset_y);
     if (!plane) return;
-    gesso_plane_paint(plane, operation, context->state.alpha);
-    cairo_surface_t *surface = cairo_get_target(plane);
+    gesso_plane_paint(plane, operation, operation->paint, context->state.alpha);
+    cairo_surface_t *surface = cairo_surface_reference(cairo_get_target(plane));
     gesso_context_fail(context, gesso_status_of_cairo(cairo_status(plane)));
+    cairo_destroy(plane);
     cairo_surface_flush(surface);
     gesso_context_fail(
         context, gesso_blur_a8(
             cairo_image_surface_get_data(surface), cairo_image_surface_get_width(surface),
             cairo_image_surface_get_height(surface), cairo_image_surface_get_stride(surface), shadow->sigma));
     cairo_surface_mark_dirty(surface);
-    if (context->status == GESSO_OK) {
-        cairo_surface_set_device_offset(surface, 0, 0);
+    cairo_surface_set_device_offset(surface, 0, 0);
+    box = moved(box, offset_x, offset_y);
+    gesso_box shown = gesso_box_intersect(box, region);
+    if (context->status == GESSO_OK && !gesso_box_is_empty(shown)) {
+        /* Only what shows: what reaches beyond a surface of the largest size, pixman does not draw at all. */
+        surface = cropped(
+            surface, shown.x0 - box.x0, shown.y0 - box.y0, shown.x1 - shown.x0, shown.y1 - shown.y0);
+        gesso_context_fail(context, gesso_status_of_cairo(cairo_surface_status(surface)));
         gesso_operation blurred = {
-            .paint = paint_mask, .color = shadow->color, .picture = surface, .x = box.x0 + offset_x,
-            .y = box.y0 + offset_y};
-        gesso_blend(
-            context, &blurred,
-            (gesso_box){box.x0 + offset_x, box.y0 + offset_y, box.x1 + offset_x, box.y1 + offset_y});
+            .paint = paint_shadow, .flood = flood_shadow, .cover = cover_shadow, .color = shadow->color,
+            .picture = surface, .x = shown.x0, .y = shown.y0};
+        if (context->status == GESSO_OK) gesso_blend(context, &blurred, shown);
     }
-    cairo_destroy(plane);
+    cairo_surface_destroy(surface);
 }
+
+void gesso_draw_shadow(gesso_context *context, const gesso_operation *operation, gesso_box bounds)
+{
+    /* In tiles of the clip, so that a plane with room for the blur is never over what Cairo's surfaces can be. */
+    enum { TILE = 16384 };
+    gesso_box clip = gesso_device_clip(context->cairo);
+    bool is_tiled = clip.x1 - clip.x0 > TILE || clip.y1 - clip.y0 > TILE;
+    for (int y = clip.y0; y < clip.y1; y += TILE)
+        for (int x = clip.x0; x < clip.x1 && context->status == GESSO_OK; x += TILE) {
+            gesso_box tile = gesso_box_intersect((gesso_box){x, y, x + TILE, y + TILE}, clip);
+            if (is_tiled) {
+                cairo_path_t *path = gesso_path_set_aside(context);
+                cairo_save(context->cairo);
+                cairo_matrix_t matrix;
+                cairo_get_matrix(context->cairo, &matrix);
+                cairo_identity_matrix(context->cairo);
+                cairo_rectangle(context->cairo, tile.x0, tile.y0, tile.x1 - tile.x0, tile.y1 - tile.y0);
+                cairo_clip(context->cairo);
+                cairo_set_matrix(context->cairo, &matrix);
+                draw_shadow_in(context, operation, bounds, tile);
+                cairo_restore(context->cairo);
+                gesso_path_put_back(context, path);
+            } else {
+                draw_shadow_in(context, operation, bounds, tile);
+            }
+        }
+}
+
+/* ---- Layers ---- */
 
 void gesso_context_begin_transparency_layer(gesso_context *context)
 {
@@ -210,6 +308,13 @@ static void paint_layer(cairo_t *cairo, const gesso_operation *operation, double
     cairo_paint_with_alpha(cairo, alpha);
 }
 
+static void cover_clip(cairo_t *cairo, const gesso_operation *operation, double alpha)
+{
+    (void)operation, (void)alpha;
+    cairo_set_source_rgb(cairo, 0, 0, 0);
+    cairo_paint(cairo);
+}
+
 void gesso_context_end_transparency_layer(gesso_context *context)
 {
     if (!gesso_can_draw(context) || !gesso_pop_state(context, true)) return;
@@ -217,7 +322,10 @@ void gesso_context_end_transparency_layer(gesso_context *context)
     gesso_check_cairo(context);
     if (context->status == GESSO_OK)
         gesso_draw(
-            context, &(gesso_operation){.paint = paint_layer, .pattern = layer}, gesso_device_clip(context->cairo));
+            context,
+            &(gesso_operation){
+                .paint = paint_layer, .flood = paint_layer, .cover = cover_clip, .pattern = layer},
+            gesso_device_clip(context->cairo));
     cairo_pattern_destroy(layer);
     gesso_check_cairo(context);
 }

@@ -50,10 +50,19 @@ static inline gesso_box gesso_box_outset(gesso_box b, int by)
     return (gesso_box){b.x0 - by, b.y0 - by, b.x1 + by, b.y1 + by};
 }
 
+/* How far from the origin, in pixels, a point may be: half of what Cairo's 24.8 fixed point reaches, so that differences
+ * of points fit as well. What is farther is an error, or for upright rectangles, which stay the same, cut off. */
+#define GESSO_REACH 4e6
+
+struct gesso_operation;
+typedef void (*gesso_operation_function)(cairo_t *cairo, const struct gesso_operation *operation, double alpha);
+
 /* One thing to draw, in a form that can be drawn more than once and elsewhere: onto the target itself, and onto the
- * planes that shadows and unbounded blend modes need. `paint` finds the transform set. */
+ * planes that shadows and some blend modes need. The functions find the transform set. */
 typedef struct gesso_operation {
-    void (*paint)(cairo_t *cairo, const struct gesso_operation *operation, double alpha);
+    gesso_operation_function paint; /* the source, in the shape */
+    gesso_operation_function flood; /* the source, everywhere */
+    gesso_operation_function cover; /* opaque, in the shape; alpha counts for nothing */
     gesso_color color;
     gesso_fill_rule rule;
     cairo_path_t *path;            /* of fills and strokes; the target's Cairo holds the same path */
@@ -66,11 +75,17 @@ typedef struct gesso_operation {
     void *user_data;
 } gesso_operation;
 
-/* True while drawing may go on: the context is there and has not failed. */
-static inline bool gesso_can_draw(gesso_context *context) { return context && context->status == GESSO_OK; }
+/* True while drawing may go on: the context is there and has not failed, and nobody froze its bitmap meanwhile. */
+bool gesso_can_draw(gesso_context *context);
 
 /* Fails the context with INVALID_ARGUMENT unless `valid`; true if drawing may go on. */
 bool gesso_require(gesso_context *context, bool valid);
+
+/* True for a rectangle of user space whose corners are in reach; fails the context with TOO_LARGE if they are not. */
+bool gesso_in_reach(gesso_context *context, double x0, double y0, double x1, double y1);
+
+/* The most pixels that a point of user space becomes, in any direction. */
+double gesso_device_scale(cairo_t *cairo);
 
 /* Takes over an error of Cairo's; called after what may fail. */
 void gesso_check_cairo(gesso_context *context);
@@ -89,7 +104,11 @@ void gesso_draw_shadow(gesso_context *context, const gesso_operation *operation,
  * shifted by a fraction of a pixel. Null after failing `context`. */
 cairo_t *gesso_plane_create(
     gesso_context *context, cairo_format_t format, gesso_box box, double shift_x, double shift_y);
-void gesso_plane_paint(cairo_t *plane, const gesso_operation *operation, double alpha);
+void gesso_plane_paint(
+    cairo_t *plane, const gesso_operation *operation, gesso_operation_function function, double alpha);
+
+/* The part of the device that can show in the clip, with what casts its shadow there. */
+gesso_box gesso_visible_reach(gesso_context *context);
 
 /* Sets the path aside, and puts it back, for drawing that needs a path of its own. */
 cairo_path_t *gesso_path_set_aside(gesso_context *context);

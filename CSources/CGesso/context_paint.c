@@ -9,6 +9,13 @@ static void paint_gradient(cairo_t *cairo, const gesso_operation *operation, dou
     cairo_paint_with_alpha(cairo, alpha);
 }
 
+static void cover_gradient(cairo_t *cairo, const gesso_operation *operation, double alpha)
+{
+    (void)operation, (void)alpha;
+    cairo_set_source_rgb(cairo, 0, 0, 0);
+    cairo_paint(cairo);
+}
+
 static void add_stop(cairo_pattern_t *pattern, double location, const gesso_gradient_stop *stop, double alpha)
 {
     cairo_pattern_add_color_stop_rgba(
@@ -46,7 +53,9 @@ static void draw_gradient(
     gesso_context_fail(context, gesso_status_of_cairo(cairo_pattern_status(pattern)));
     if (context->status == GESSO_OK)
         gesso_draw(
-            context, &(gesso_operation){.paint = paint_gradient, .pattern = pattern},
+            context,
+            &(gesso_operation){
+                .paint = paint_gradient, .flood = paint_gradient, .cover = cover_gradient, .pattern = pattern},
             gesso_device_clip(context->cairo));
     cairo_pattern_destroy(pattern);
     gesso_check_cairo(context);
@@ -87,50 +96,89 @@ static cairo_filter_t filter_of(gesso_interpolation quality)
     }
 }
 
-/* Paints a picture that lies on whole device pixels, within a rectangle that need not. */
-static void paint_picture(cairo_t *cairo, const gesso_operation *operation, double alpha)
+static void rectangle(cairo_t *cairo, const gesso_operation *operation)
 {
-    cairo_save(cairo);
-    cairo_identity_matrix(cairo);
     cairo_new_path(cairo);
     cairo_rectangle(
         cairo, operation->left, operation->top, operation->right - operation->left,
         operation->bottom - operation->top);
-    if (cairo_image_surface_get_format(operation->picture) == CAIRO_FORMAT_A8) {
-        gesso_color color = operation->color;
-        cairo_clip(cairo);
-        cairo_set_source_rgba(cairo, color.red, color.green, color.blue, color.alpha * alpha);
+}
+
+static bool is_mask(const gesso_operation *operation)
+{
+    return cairo_image_surface_get_format(operation->picture) == CAIRO_FORMAT_A8;
+}
+
+/* The picture as Cairo's source: on whole device pixels, or by a pattern that the transform turns or skews. */
+static void set_picture(cairo_t *cairo, const gesso_operation *operation)
+{
+    if (operation->pattern) {
+        cairo_set_source(cairo, operation->pattern);
+        return;
+    }
+    cairo_set_source_surface(cairo, operation->picture, operation->x, operation->y);
+    cairo_pattern_set_filter(cairo_get_source(cairo), CAIRO_FILTER_NEAREST);
+    /* Edges between pixels blend the outermost pixels, not what lies outside of the picture. */
+    cairo_pattern_set_extend(cairo_get_source(cairo), CAIRO_EXTEND_PAD);
+}
+
+/* A mask is the fill colour, where and as much as the picture has alpha. */
+static void flood_mask(cairo_t *cairo, const gesso_operation *operation, double alpha)
+{
+    gesso_color color = operation->color;
+    cairo_set_source_rgba(cairo, color.red, color.green, color.blue, color.alpha * alpha);
+    if (operation->pattern)
+        cairo_mask(cairo, operation->pattern);
+    else
         cairo_mask_surface(cairo, operation->picture, operation->x, operation->y);
+}
+
+/* Pictures on whole pixels are drawn in device space, others in that of the user. */
+static void begin_picture(cairo_t *cairo, const gesso_operation *operation)
+{
+    cairo_save(cairo);
+    if (!operation->pattern) cairo_identity_matrix(cairo);
+}
+
+static void flood_picture(cairo_t *cairo, const gesso_operation *operation, double alpha)
+{
+    begin_picture(cairo, operation);
+    if (is_mask(operation)) {
+        flood_mask(cairo, operation, alpha);
     } else {
-        cairo_set_source_surface(cairo, operation->picture, operation->x, operation->y);
-        cairo_pattern_set_filter(cairo_get_source(cairo), CAIRO_FILTER_NEAREST);
-        /* Edges between pixels blend the outermost pixels, not what lies outside of the picture. */
-        cairo_pattern_set_extend(cairo_get_source(cairo), CAIRO_EXTEND_PAD);
-        if (alpha < 1) {
-            cairo_clip(cairo);
-            cairo_paint_with_alpha(cairo, alpha);
-        } else {
-            cairo_fill(cairo);
-        }
+        set_picture(cairo, operation);
+        cairo_paint_with_alpha(cairo, alpha);
     }
     cairo_restore(cairo);
 }
 
-/* Paints a pattern that the transform turns or skews. */
-static void paint_transformed(cairo_t *cairo, const gesso_operation *operation, double alpha)
+static void cover_picture(cairo_t *cairo, const gesso_operation *operation, double alpha)
 {
-    cairo_save(cairo);
-    cairo_new_path(cairo);
-    cairo_rectangle(
-        cairo, operation->left, operation->top, operation->right - operation->left,
-        operation->bottom - operation->top);
+    (void)alpha;
+    begin_picture(cairo, operation);
+    rectangle(cairo, operation);
+    cairo_set_source_rgb(cairo, 0, 0, 0);
+    cairo_fill(cairo);
+    cairo_restore(cairo);
+}
+
+static void paint_picture(cairo_t *cairo, const gesso_operation *operation, double alpha)
+{
+    if (alpha == 1 && !operation->pattern && !is_mask(operation)) {
+        begin_picture(cairo, operation);
+        rectangle(cairo, operation);
+        set_picture(cairo, operation);
+        cairo_fill(cairo);
+        cairo_restore(cairo);
+        return;
+    }
+    begin_picture(cairo, operation);
+    rectangle(cairo, operation);
     cairo_clip(cairo);
-    if (cairo_image_surface_get_format(operation->picture) == CAIRO_FORMAT_A8) {
-        gesso_color color = operation->color;
-        cairo_set_source_rgba(cairo, color.red, color.green, color.blue, color.alpha * alpha);
-        cairo_mask(cairo, operation->pattern);
+    if (is_mask(operation)) {
+        flood_mask(cairo, operation, alpha);
     } else {
-        cairo_set_source(cairo, operation->pattern);
+        set_picture(cairo, operation);
         cairo_paint_with_alpha(cairo, alpha);
     }
     cairo_restore(cairo);
@@ -177,21 +225,21 @@ static void draw_upright(
     operation->right = on_grid(operation->right);
     operation->bottom = on_grid(operation->bottom);
     double width = operation->right - operation->left, height = operation->bottom - operation->top;
-    if (width <= 0 || height <= 0) return;
+    if (!(width > 0 && height > 0)) return;
     gesso_box bounds = {
         (int)floor(operation->left), (int)floor(operation->top), (int)ceil(operation->right),
         (int)ceil(operation->bottom)};
     bool aligned = bounds.x0 == operation->left && bounds.y0 == operation->top
         && width == bitmap->width && height == bitmap->height;
-    operation->paint = paint_picture;
     operation->x = bounds.x0;
     operation->y = bounds.y0;
     operation->picture = source;
     if (!aligned) {
         gesso_box box = bounds;
-        /* A picture blown up far over the target is resampled only where it shows. */
-        if ((int64_t)(box.x1 - box.x0) * (box.y1 - box.y0) > 4 << 20 && context->state.shadow.color.alpha == 0)
-            box = gesso_box_intersect(box, gesso_device_clip(context->cairo));
+        int64_t columns = box.x1 - box.x0, rows = box.y1 - box.y0;
+        /* A picture blown up far over the target is resampled only where it, or its shadow, shows. */
+        if (columns * rows > 4 << 20 || columns > GESSO_CAIRO_LIMIT || rows > GESSO_CAIRO_LIMIT)
+            box = gesso_box_intersect(box, gesso_visible_reach(context));
         if (gesso_box_is_empty(box)) return;
         operation->x = box.x0;
         operation->y = box.y0;
@@ -213,7 +261,6 @@ static void draw_transformed(
     cairo_pattern_set_matrix(pattern, &matrix);
     cairo_pattern_set_filter(pattern, filter_of(context->state.interpolation));
     cairo_pattern_set_extend(pattern, CAIRO_EXTEND_PAD);
-    operation->paint = paint_transformed;
     operation->picture = source;
     operation->pattern = pattern;
     gesso_context_fail(context, gesso_status_of_cairo(cairo_pattern_status(pattern)));
@@ -230,19 +277,27 @@ void gesso_context_draw_bitmap(
 {
     if (!gesso_require(context, bitmap && gesso_is_finite4(x, y, width, height))) return;
     if (!gesso_require(context, !shares_memory(bitmap, context->bitmap))) return;
-    if (bitmap->width > GESSO_CAIRO_LIMIT || bitmap->height > GESSO_CAIRO_LIMIT) {
-        gesso_context_fail(context, GESSO_TOO_LARGE);
-        return;
-    }
     if (width == 0 || height == 0) return;
     if (width < 0) x += width, width = -width;
     if (height < 0) y += height, height = -height;
+    gesso_bitmap *padded = NULL;
+    gesso_status status = gesso_surface_check(bitmap);
+    if (status == GESSO_UNSUPPORTED) {
+        /* An odd stride, which Cairo does not take: a copy has a whole one. */
+        status = gesso_bitmap_copy(bitmap, &padded);
+        bitmap = padded;
+    }
+    if (status) {
+        gesso_context_fail(context, status);
+        return;
+    }
     cairo_surface_t *source = gesso_surface_over(bitmap);
     gesso_context_fail(context, gesso_status_of_cairo(cairo_surface_status(source)));
     if (context->status == GESSO_OK) {
         cairo_path_t *path = gesso_path_set_aside(context);
         gesso_operation operation = {
-            .color = context->state.fill, .left = x, .top = y, .right = x + width, .bottom = y + height};
+            .paint = paint_picture, .flood = flood_picture, .cover = cover_picture, .color = context->state.fill,
+            .left = x, .top = y, .right = x + width, .bottom = y + height};
         cairo_matrix_t m;
         cairo_get_matrix(context->cairo, &m);
         bool upright = m.xy == 0 && m.yx == 0 && m.xx > 0 && m.yy > 0;
@@ -250,15 +305,16 @@ void gesso_context_draw_bitmap(
         double right = (x + width) * m.xx + m.x0, bottom = (y + height) * m.yy + m.y0;
         /* Whole pixels as int, and fractions of 1/256 exact; what is larger goes Cairo's way. */
         double reach = fmax(fmax(fabs(left), fabs(right)), fmax(fabs(top), fabs(bottom)));
-        if (upright && reach < 1e6) {
+        if (upright && gesso_is_finite4(left, top, right, bottom) && reach < 1e6) {
             operation.left = left, operation.top = top, operation.right = right, operation.bottom = bottom;
             draw_upright(context, bitmap, source, &operation);
-        } else {
+        } else if (gesso_in_reach(context, x, y, x + width, y + height)) {
             draw_transformed(context, bitmap, source, &operation);
         }
         gesso_path_put_back(context, path);
     }
     cairo_surface_destroy(source);
+    gesso_bitmap_release(padded);
     gesso_check_cairo(context);
 }
 
@@ -275,6 +331,14 @@ static void paint_callback(cairo_t *cairo, const gesso_operation *operation, dou
     cairo_new_path(cairo);
 }
 
+static void cover_callback(cairo_t *cairo, const gesso_operation *operation, double alpha)
+{
+    (void)alpha;
+    gesso_operation opaque = *operation;
+    opaque.color.alpha = 1;
+    paint_callback(cairo, &opaque, 1);
+}
+
 void gesso_context_paint(
     gesso_context *context, double x, double y, double width, double height,
     gesso_paint_function draw, void *user_data)
@@ -282,7 +346,7 @@ void gesso_context_paint(
     if (!gesso_require(context, draw && gesso_is_finite4(x, y, width, height))) return;
     cairo_path_t *path = gesso_path_set_aside(context);
     gesso_operation operation = {
-        .paint = paint_callback, .color = context->state.fill, .draw = draw, .user_data = user_data};
+        .paint = paint_callback, .flood = paint_callback, .cover = cover_callback, .color = context->state.fill, .draw = draw, .user_data = user_data};
     gesso_draw(context, &operation, gesso_device_box(context->cairo, x, y, x + width, y + height));
     gesso_path_put_back(context, path);
     gesso_check_cairo(context);

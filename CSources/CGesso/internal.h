@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Cairo's coordinates are 16 bits and a sign, so no surface is larger. */
-#define GESSO_CAIRO_LIMIT 32767u
+/* Cairo's surfaces have 15 bits of coordinates, and pixman draws nothing from a picture that touches the last one. */
+#define GESSO_CAIRO_LIMIT 32766u
 /* What a bitmap may take; far over any picture, far under where 64-bit sums of sizes could wrap. */
 #define GESSO_BITMAP_BYTES_LIMIT ((uint64_t)1 << 40)
 
@@ -52,7 +52,9 @@ gesso_status gesso_bitmap_create_uninitialized(
 
 cairo_format_t gesso_cairo_format(gesso_format format);
 
-/* A Cairo surface over the pixels. Ownership: the caller destroys it before the bitmap. Null: out of memory. */
+/* GESSO_OK if Cairo can have a surface over these pixels; TOO_LARGE or UNSUPPORTED (a stride that is odd) if not. */
+gesso_status gesso_surface_check(const gesso_bitmap *bitmap);
+/* A Cairo surface over the pixels, which were checked. Ownership: the caller destroys it before the bitmap. */
 cairo_surface_t *gesso_surface_over(const gesso_bitmap *bitmap);
 
 gesso_status gesso_status_of_cairo(cairo_status_t status);
@@ -60,6 +62,9 @@ gesso_status gesso_status_of_cairo(cairo_status_t status);
 /* Checks decoded dimensions against a caller's limits, before anything is allocated. */
 gesso_status gesso_limits_check(
     const gesso_limits *limits, uint64_t width, uint64_t height, uint64_t bytes_per_pixel);
+
+/* How many pixels a blur moves coverage by, at most; a plane needs that much room on each side. */
+int gesso_blur_reach(double sigma);
 
 /* Blurs an A8 plane by a Gaussian of the given standard deviation in pixels. What is outside counts as 0. */
 gesso_status gesso_blur_a8(uint8_t *pixels, int width, int height, ptrdiff_t stride, double sigma);

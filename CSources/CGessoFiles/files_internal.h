@@ -30,5 +30,7 @@ gesso_status gesso_orient(gesso_bitmap *bitmap, int orientation, gesso_bitmap **
 
 /* The caller's limits, checked as gesso.h says. */
 gesso_status gesso_decoding_check(const gesso_decoding *decoding, uint64_t width, uint64_t height);
+/* Bytes that decoding may take. */
+uint64_t gesso_decoding_limit(const gesso_decoding *decoding);
 
 #endif

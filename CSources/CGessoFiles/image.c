@@ -26,12 +26,18 @@ void gesso_target_size(
     *target_height = (uint32_t)fmax(1, round(height * factor));
 }
 
+uint64_t gesso_decoding_limit(const gesso_decoding *decoding)
+{
+    const gesso_limits *limits = decoding->limits;
+    uint64_t most = limits && limits->maximum_bytes ? limits->maximum_bytes : (uint64_t)1 << 30;
+    return most < INT64_MAX ? most : INT64_MAX;
+}
+
 gesso_status gesso_decoding_check(const gesso_decoding *decoding, uint64_t width, uint64_t height)
 {
-    uint64_t most_wide = 32767, most_high = 32767, most_bytes = (uint64_t)1 << 30;
+    uint64_t most_wide = 32766, most_high = 32766, most_bytes = gesso_decoding_limit(decoding);
     if (decoding->limits && decoding->limits->maximum_width) most_wide = decoding->limits->maximum_width;
     if (decoding->limits && decoding->limits->maximum_height) most_high = decoding->limits->maximum_height;
-    if (decoding->limits && decoding->limits->maximum_bytes) most_bytes = decoding->limits->maximum_bytes;
     if (width == 0 || height == 0) return GESSO_CORRUPT;
     if (width > most_wide || height > most_high) return GESSO_OVER_LIMIT;
     return width * 4 > most_bytes / height ? GESSO_OVER_LIMIT : GESSO_OK;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include <jpeglib.h>
+
 #include <jerror.h>
 
 /* A progressive file can hold scans without end, each of which costs a pass over the picture. */
@@ -18,24 +19,40 @@ typedef struct failure {
     gesso_status status;
 } failure;
 
-static void fail(j_common_ptr jpeg)
+static void give_up(j_common_ptr jpeg, gesso_status status)
 {
     failure *f = (failure *)jpeg->err;
-    f->status = f->manager.msg_code == JERR_OUT_OF_MEMORY ? GESSO_OUT_OF_MEMORY
-        : f->manager.msg_code == JERR_INPUT_EOF ? GESSO_TRUNCATED
-        : f->manager.msg_code == JERR_IMAGE_TOO_BIG ? GESSO_TOO_LARGE : GESSO_CORRUPT;
+    /* What was noticed first is the reason of what follows. */
+    if (f->status == GESSO_OK) f->status = status;
     longjmp(f->jump, 1);
+}
+
+static void fail(j_common_ptr jpeg)
+{
+    switch (jpeg->err->msg_code) {
+    case JERR_OUT_OF_MEMORY: give_up(jpeg, GESSO_OUT_OF_MEMORY); break;
+    case JERR_NO_BACKING_STORE: give_up(jpeg, GESSO_OVER_LIMIT); break; /* over max_memory_to_use */
+    case JERR_INPUT_EOF:
+    case JERR_INPUT_EMPTY: give_up(jpeg, GESSO_TRUNCATED); break;
+    case JERR_IMAGE_TOO_BIG: give_up(jpeg, GESSO_TOO_LARGE); break;
+    case JERR_CONVERSION_NOTIMPL:
+    case JERR_SOF_UNSUPPORTED:
+    case JERR_BAD_PRECISION: give_up(jpeg, GESSO_UNSUPPORTED); break;
+    default: give_up(jpeg, GESSO_CORRUPT);
+    }
 }
 
 /* Warnings that mean missing or wrong pixels are errors; leftovers between markers, which cameras write, are not. */
 static void warn(j_common_ptr jpeg, int level)
 {
-    failure *f = (failure *)jpeg->err;
     if (level >= 0) return;
-    if (f->manager.msg_code == JWRN_JPEG_EOF) f->status = GESSO_TRUNCATED;
-    else if (f->manager.msg_code == JWRN_HIT_MARKER || f->manager.msg_code == JWRN_HUFF_BAD_CODE
-             || f->manager.msg_code == JWRN_MUST_RESYNC) {
-        if (f->status == GESSO_OK) f->status = GESSO_CORRUPT;
+    switch (jpeg->err->msg_code) {
+    case JWRN_JPEG_EOF: give_up(jpeg, GESSO_TRUNCATED); break;
+    case JWRN_HIT_MARKER:
+    case JWRN_HUFF_BAD_CODE:
+    case JWRN_ARITH_BAD_CODE:
+    case JWRN_MUST_RESYNC: give_up(jpeg, GESSO_CORRUPT); break;
+    default: break;
     }
 }
 
@@ -43,10 +60,8 @@ static void print_nothing(j_common_ptr jpeg) { (void)jpeg; }
 
 static void count_scans(j_common_ptr jpeg)
 {
-    if (!jpeg->is_decompressor || ((j_decompress_ptr)jpeg)->input_scan_number <= MOST_SCANS) return;
-    failure *f = (failure *)jpeg->err;
-    f->status = GESSO_UNSUPPORTED;
-    longjmp(f->jump, 1);
+    if (jpeg->is_decompressor && ((j_decompress_ptr)jpeg)->input_scan_number > MOST_SCANS)
+        give_up(jpeg, GESSO_UNSUPPORTED);
 }
 
 static struct jpeg_error_mgr *begin_errors(failure *f)
@@ -101,6 +116,8 @@ gesso_status gesso_jpeg_decode(gesso_decoding *decoding, gesso_bitmap **result)
     if (setjmp(f.jump) == 0) {
         jpeg_create_decompress(&jpeg);
         jpeg.progress = &progress;
+        /* A progressive file is decoded by way of all of its coefficients, however small the target is. */
+        jpeg.mem->max_memory_to_use = (long)gesso_decoding_limit(decoding);
         jpeg_mem_src(&jpeg, decoding->bytes, decoding->length);
         jpeg_save_markers(&jpeg, JPEG_APP0 + 1, 0xffff);
         jpeg_read_header(&jpeg, TRUE);
@@ -152,6 +169,39 @@ static void flatten_row(const gesso_bitmap *bitmap, uint32_t y, uint32_t *row)
     }
 }
 
+/* A buffer that grows, and that is always the one to free: the library's own is not, once it ran out of memory. */
+typedef struct destination {
+    struct jpeg_destination_mgr manager; /* first, so that the library's pointer is ours */
+    uint8_t *bytes;
+    size_t capacity, length;
+} destination;
+
+static void point_at_room(destination *d, size_t used)
+{
+    d->manager.next_output_byte = d->bytes + used;
+    d->manager.free_in_buffer = d->capacity - used;
+}
+
+static void init_destination(j_compress_ptr jpeg) { point_at_room((destination *)jpeg->dest, 0); }
+
+static boolean grow_destination(j_compress_ptr jpeg)
+{
+    destination *d = (destination *)jpeg->dest;
+    size_t used = d->capacity; /* called when all of it is full, whatever free_in_buffer says */
+    uint8_t *bytes = realloc(d->bytes, 2 * d->capacity);
+    if (!bytes) give_up((j_common_ptr)jpeg, GESSO_OUT_OF_MEMORY);
+    d->bytes = bytes;
+    d->capacity *= 2;
+    point_at_room(d, used);
+    return TRUE;
+}
+
+static void end_destination(j_compress_ptr jpeg)
+{
+    destination *d = (destination *)jpeg->dest;
+    d->length = d->capacity - d->manager.free_in_buffer;
+}
+
 gesso_status gesso_jpeg_encode(const gesso_bitmap *bitmap, double quality, uint8_t **bytes, size_t *length)
 {
     if (!bitmap || !bytes || !length || !(quality >= 0 && quality <= 1)) return GESSO_INVALID_ARGUMENT;
@@ -159,14 +209,22 @@ gesso_status gesso_jpeg_encode(const gesso_bitmap *bitmap, double quality, uint8
     if (width > JPEG_MAX_DIMENSION || height > JPEG_MAX_DIMENSION) return GESSO_TOO_LARGE;
     struct jpeg_compress_struct jpeg;
     failure f;
-    unsigned char *buffer = NULL;
-    unsigned long size = 0;
+    destination d = {
+        .manager = {
+            .init_destination = init_destination, .empty_output_buffer = grow_destination,
+            .term_destination = end_destination},
+        .capacity = 1 << 15};
     uint32_t *row = malloc((size_t)width * 4);
-    if (!row) return GESSO_OUT_OF_MEMORY;
+    d.bytes = malloc(d.capacity);
     jpeg.err = begin_errors(&f);
+    if (!row || !d.bytes) {
+        free(row);
+        free(d.bytes);
+        return GESSO_OUT_OF_MEMORY;
+    }
     if (setjmp(f.jump) == 0) {
         jpeg_create_compress(&jpeg);
-        jpeg_mem_dest(&jpeg, &buffer, &size);
+        jpeg.dest = &d.manager;
         jpeg.image_width = width;
         jpeg.image_height = height;
         jpeg.input_components = 4;
@@ -186,10 +244,10 @@ gesso_status gesso_jpeg_encode(const gesso_bitmap *bitmap, double quality, uint8
     jpeg_destroy_compress(&jpeg);
     free(row);
     if (f.status) {
-        free(buffer);
+        free(d.bytes);
         return f.status;
     }
-    *bytes = buffer; /* from malloc, as gesso_free expects */
-    *length = size;
+    *bytes = d.bytes;
+    *length = d.length;
     return GESSO_OK;
 }

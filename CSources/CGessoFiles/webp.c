@@ -46,10 +46,12 @@ gesso_status gesso_webp_decode(gesso_decoding *decoding, gesso_bitmap **result)
     if (!status) {
         uint32_t stored_width = (uint32_t)config.input.width, stored_height = (uint32_t)config.input.height;
         gesso_target_size(decoding, stored_width, stored_height, &width, &height);
+        /* The lossless kind is decoded in full before it is made smaller. */
+        if (config.input.format == 2) status = gesso_decoding_check(decoding, stored_width, stored_height);
         config.options.use_scaling = width != stored_width || height != stored_height;
         config.options.scaled_width = (int)width;
         config.options.scaled_height = (int)height;
-        status = gesso_decoding_check(decoding, width, height);
+        if (!status) status = gesso_decoding_check(decoding, width, height);
     }
     if (!status)
         status = gesso_bitmap_create(

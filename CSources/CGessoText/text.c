@@ -5,7 +5,11 @@
 #include <pango/pangocairo.h>
 #include <string.h>
 
-enum { TEXT_LIMIT = 1 << 20 };
+enum { TEXT_LIMIT = 1 << 20, RUN_LIMIT = 4096 };
+/* Pango counts in 1/1024 of a point, by 32 bits: longer lines, or more of them, would wrap. */
+static const double extent_limit = 1e6;
+/* Pixels of an em; glyphs are rasterized in one piece. */
+static const double em_limit = 16384;
 
 static double clamp01(double value) { return value < 0 ? 0 : value > 1 ? 1 : value; }
 
@@ -62,20 +66,34 @@ static void add_attributes(PangoAttrList *list, const gesso_text_run *run, size_
 
 /* Appends a run's text. Pango bounds lines by paragraph; with one bound for all of the text, what separates
  * paragraphs has to be a line separator. */
-static void append(GString *text, const gesso_text_run *run, bool one_paragraph)
+static void append(GString *text, const gesso_text_run *run, size_t length, bool one_paragraph)
 {
     if (!one_paragraph) {
-        g_string_append_len(text, run->utf8, (gssize)run->length);
+        g_string_append_len(text, run->utf8, (gssize)length);
         return;
     }
-    for (size_t i = 0; i < run->length; i++) {
-        char c = run->utf8[i];
-        if (c == '\r' && i + 1 < run->length && run->utf8[i + 1] == '\n') continue;
-        if (c == '\n' || c == '\r')
+    for (size_t i = 0; i < length; i++) {
+        const char *c = run->utf8 + i;
+        if (*c == '\r' && i + 1 < length && c[1] == '\n') continue;
+        bool is_paragraph_separator = i + 2 < length && memcmp(c, "\xe2\x80\xa9", 3) == 0;
+        if (*c == '\n' || *c == '\r' || is_paragraph_separator) {
             g_string_append(text, "\xe2\x80\xa8");
-        else
-            g_string_append_c(text, c);
+            i += is_paragraph_separator ? 2 : 0;
+        } else {
+            g_string_append_c(text, *c);
+        }
     }
+}
+
+/* How much of a run can show in so many points of lines: the rest of a long text costs time for nothing. A letter is
+ * hardly ever under a twentieth of an em wide. */
+static size_t shown_length(const gesso_text_run *run, double points)
+{
+    double most = points / (run->size * 0.05) + 64;
+    if (most >= (double)run->length) return run->length;
+    size_t length = (size_t)most;
+    while (length > 0 && ((uint8_t)run->utf8[length] & 0xc0) == 0x80) length--; /* not within a character */
+    return length;
 }
 
 static void set_breaking(PangoLayout *layout, const gesso_text_options *options, double width, double height)
@@ -117,6 +135,14 @@ static bool end_in_last_line(PangoLayout *layout, GString *text, uint32_t maximu
     return true;
 }
 
+/* The most pixels that a point becomes, in any direction. */
+static double device_scale(cairo_t *cairo)
+{
+    cairo_matrix_t m;
+    cairo_get_matrix(cairo, &m);
+    return fmax(hypot(m.xx, m.yx), hypot(m.xy, m.yy));
+}
+
 /* A layout for this thread, for a context's transform or, without one, at one pixel a point. */
 static gesso_status make_layout(
     const gesso_text_run *runs, size_t count, const gesso_text_options *options, double width, double height,
@@ -124,15 +150,25 @@ static gesso_status make_layout(
 {
     if (!is_valid(runs, count, options)) return GESSO_INVALID_ARGUMENT;
     if (!has_fonts()) return GESSO_FONT_FAILED;
+    if (count > RUN_LIMIT) return GESSO_TOO_LARGE;
     GString *text = g_string_new(NULL);
     PangoAttrList *attributes = pango_attr_list_new();
     gesso_status status = GESSO_OK;
+    double scale = cairo ? device_scale(cairo) : 1, extent = 0;
+    bool ends_early = options->maximum_lines > 0 && width > 0 && isfinite(width)
+        && options->line_break == GESSO_BREAK_TRUNCATE_TAIL;
     for (size_t i = 0; i < count && !status; i++) {
-        size_t start = text->len;
-        if (runs[i].length > TEXT_LIMIT - (start < TEXT_LIMIT ? start : TEXT_LIMIT)) status = GESSO_TOO_LARGE;
-        else if (!g_utf8_validate(runs[i].utf8, (gssize)runs[i].length, NULL)) status = GESSO_INVALID_ARGUMENT;
-        else append(text, &runs[i], options->maximum_lines > 0);
-        if (!status) add_attributes(attributes, &runs[i], start, text->len);
+        size_t start = text->len, length = runs[i].length;
+        if (length > TEXT_LIMIT - (start < TEXT_LIMIT ? start : TEXT_LIMIT) || !(runs[i].size * scale <= em_limit))
+            status = GESSO_TOO_LARGE;
+        else if (!g_utf8_validate(runs[i].utf8, (gssize)length, NULL))
+            status = GESSO_INVALID_ARGUMENT;
+        if (status) break;
+        if (ends_early) length = shown_length(&runs[i], width * options->maximum_lines);
+        append(text, &runs[i], length, options->maximum_lines > 0);
+        extent += (double)g_utf8_strlen(text->str + start, (gssize)(text->len - start)) * runs[i].size;
+        if (extent > extent_limit) status = GESSO_TOO_LARGE;
+        add_attributes(attributes, &runs[i], start, text->len);
     }
     if (!status) {
         PangoContext *pango = pango_font_map_create_context(pango_cairo_font_map_get_default());
@@ -177,16 +213,17 @@ static void extents(PangoLayout *layout, int lines, double *width, double *heigh
 {
     PangoRectangle logical;
     PangoLayoutIter *iterator = pango_layout_get_iter(layout);
-    int left = INT32_MAX, right = INT32_MIN, bottom = 0, line = 0;
+    int64_t left = INT64_MAX, right = INT64_MIN, bottom = 0;
+    int line = 0;
     do {
         pango_layout_iter_get_line_extents(iterator, NULL, &logical);
         if (logical.x < left) left = logical.x;
-        if (logical.x + logical.width > right) right = logical.x + logical.width;
-        bottom = logical.y + logical.height;
+        if ((int64_t)logical.x + logical.width > right) right = (int64_t)logical.x + logical.width;
+        bottom = (int64_t)logical.y + logical.height;
     } while (++line < lines && pango_layout_iter_next_line(iterator));
     pango_layout_iter_free(iterator);
-    *width = right > left ? (right - left) / (double)PANGO_SCALE : 0;
-    *height = bottom / (double)PANGO_SCALE;
+    *width = right > left ? (double)(right - left) / PANGO_SCALE : 0;
+    *height = (double)bottom / PANGO_SCALE;
 }
 
 gesso_status gesso_text_measure(

@@ -5,9 +5,11 @@ import Gesso
 @MainActor
 protocol SceneCell: ReusableCell {
   /// Shows a row.
-  func bind(_ views: [SceneView])
+  func bind(_ views: [SceneView]) throws(DrawError)
   /// A bitmap for each view of the row; `nil` where there is none yet.
   var bitmaps: [Bitmap?] { get }
+  /// Why a view has no bitmap, if it failed.
+  var error: DrawError? { get }
 }
 
 /// Draws its views on the main thread when a row is bound to it.
@@ -21,12 +23,16 @@ final class BackedCell: SceneCell {
 
   init(didDraw: @escaping @MainActor () -> Void) { self.didDraw = didDraw }
 
-  func bind(_ views: [SceneView]) {
-    bitmaps = views.map { view in
+  func bind(_ views: [SceneView]) throws(DrawError) {
+    bitmaps = []
+    for view in views {
       didDraw()
-      return try? view.request.makeBitmap()
+      bitmaps.append(try view.request.makeBitmap())
     }
   }
+
+  /// Thrown when it is bound.
+  var error: DrawError? { nil }
 
   func prepareForReuse() { bitmaps = [] }
 }
@@ -60,4 +66,6 @@ final class SlotCell: SceneCell {
   }
 
   var bitmaps: [Bitmap?] { slots.prefix(used).map(\.bitmap) }
+
+  var error: DrawError? { slots.prefix(used).lazy.compactMap(\.error).first }
 }

@@ -39,7 +39,7 @@ public final class SceneRunner {
     screen = try SceneScreen(scene: scene, mode: mode, viewport: viewport, drawer: drawer)
   }
 
-  /// Scrolls through the script at a rate.
+  /// Scrolls through the script at a rate. Throws what kept a view from being drawn.
   public func run(hertz: Double) throws -> SceneRun {
     if mode == .warm { fill(hertz: hertz) }
     let drawnBefore = drawer.statistics
@@ -68,6 +68,7 @@ public final class SceneRunner {
       }
       count()
     }
+    if let failure = screen.failure { throw failure }
     let report = recorder.report()
     return SceneRun(
       scene: scene.name, mode: mode, report: report,
@@ -81,6 +82,7 @@ public final class SceneRunner {
     try screen.display()
     settle()
     screen.composite()
+    if let failure = screen.failure { throw failure }
     screen.present()
     return try screen.front.snapshot()
   }

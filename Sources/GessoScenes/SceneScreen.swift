@@ -28,6 +28,8 @@ final class SceneScreen {
   private(set) var counters = Counters()
   /// Whether a bitmap has come since the last frame was composed.
   private(set) var isDirty = true
+  /// Why a view that was on screen had no bitmap, if one failed.
+  private(set) var failure: DrawError?
 
   init(scene: any Scene, mode: ScrollMode, viewport: Viewport, drawer: CachedDrawer) throws {
     self.scene = scene
@@ -66,7 +68,7 @@ final class SceneScreen {
     }
     for row in visible where cells[row] == nil {
       let cell = try registry.dequeue("row") as! any SceneCell  // registered above, and nothing else is
-      cell.bind(scene.views(inRow: row))
+      try cell.bind(scene.views(inRow: row))
       cells[row] = cell
       isDirty = true
     }
@@ -85,6 +87,7 @@ final class SceneScreen {
           back.composite(bitmap, x: x, y: y)
         } else {
           blank += shownPixels(of: view, x: x, y: y)
+          failure = failure ?? cell.error
         }
       }
     }

@@ -73,6 +73,71 @@ static void modes_are_their_formulas(void)
     }
 }
 
+/* What a picture's or gradient's own alpha is to a mode: the same as that of a colour. */
+static void pictures_blend_as_colors_do(void)
+{
+    gesso_blend_mode modes[] = {
+        GESSO_BLEND_NORMAL, GESSO_BLEND_COPY, GESSO_BLEND_CLEAR, GESSO_BLEND_SOURCE_IN, GESSO_BLEND_SOURCE_OUT,
+        GESSO_BLEND_DESTINATION_IN, GESSO_BLEND_DESTINATION_OUT, GESSO_BLEND_DESTINATION_ATOP, GESSO_BLEND_XOR};
+    double alphas[] = {0, 0.5, 1};
+    for (int m = 0; m < 9; m++)
+        for (int i = 0; i < 9; i++) {
+            double own = alphas[i % 3], whole = alphas[i / 3];
+            gesso_bitmap *picture = NULL;
+            CHECK_STATUS(gesso_bitmap_create(4, 4, GESSO_FORMAT_ARGB32, 1, &picture), GESSO_OK);
+            gesso_fill(picture, 0, 0, 4, 4, 0, 1, 0, own);
+            gesso_gradient_stop stops[] = {{0, 0, 1, 0, own}, {1, 0, 1, 0, own}};
+            gesso_bitmap *results[5];
+            for (int way = 0; way < 5; way++) {
+                gesso_context *c = context_of(8, 8, GESSO_FORMAT_ARGB32, 1);
+                gesso_context_set_fill_color(c, 1, 0, 0, 0.8);
+                gesso_context_fill_rect(c, 0, 0, 8, 8);
+                gesso_context_set_blend_mode(c, modes[m]);
+                gesso_context_set_alpha(c, whole);
+                gesso_context_set_fill_color(c, 0, 1, 0, own);
+                gesso_context_save(c);
+                gesso_context_clip_to_rect(c, 2, 2, 4, 4);
+                switch (way) {
+                case 0: gesso_context_fill_rect(c, 2, 2, 4, 4); break;
+                case 1: gesso_context_draw_bitmap(c, picture, 2, 2, 4, 4); break;
+                case 2: gesso_context_draw_bitmap(c, picture, 0.5, 0.5, 7, 7); break;
+                case 3: gesso_context_draw_linear_gradient(c, stops, 2, 0, 0, 8, 0, 3); break;
+                case 4:
+                    gesso_context_begin_transparency_layer(c);
+                    gesso_context_fill_rect(c, 2, 2, 4, 4);
+                    gesso_context_end_transparency_layer(c);
+                    break;
+                }
+                gesso_context_restore(c);
+                results[way] = finished(c);
+                for (int shift = 0; shift < 32; shift += 8) {
+                    int expected = pixel(results[0], 4, 4) >> shift & 255, found = pixel(results[way], 4, 4) >> shift & 255;
+                    if (abs(expected - found) > 2)
+                        fprintf(stderr, "mode %d, own %g, whole %g, way %d: %08x, not %08x\n", modes[m], own, whole, way,
+                                pixel(results[way], 4, 4), pixel(results[0], 4, 4));
+                    CHECK(abs(expected - found) <= 2);
+                }
+                CHECK(pixel(results[way], 0, 0) == pixel(results[0], 0, 0));
+            }
+            for (int way = 0; way < 5; way++) gesso_bitmap_release(results[way]);
+            gesso_bitmap_release(picture);
+        }
+}
+
+static void edges_blend_once(void)
+{
+    /* Half a pixel covered, with a mode that replaces what is outside of the source: half of the way to its result. */
+    gesso_context *context = context_of(3, 1, GESSO_FORMAT_ARGB32, 1);
+    gesso_context_fill_rect(context, 0, 0, 3, 1);
+    gesso_context_set_blend_mode(context, GESSO_BLEND_DESTINATION_IN);
+    gesso_context_set_fill_color(context, 0, 0, 0, 0);
+    gesso_context_fill_rect(context, 0.5, 0, 1, 1);
+    gesso_bitmap *bitmap = finished(context);
+    CHECK(abs((int)(pixel(bitmap, 0, 0) >> 24) - 128) <= 2 && abs((int)(pixel(bitmap, 1, 0) >> 24) - 128) <= 2);
+    CHECK(pixel(bitmap, 2, 0) == 0xff000000);
+    gesso_bitmap_release(bitmap);
+}
+
 static double luminosity(uint32_t word)
 {
     return 0.3 * (word >> 16 & 255) + 0.59 * (word >> 8 & 255) + 0.11 * (word & 255);
@@ -131,16 +196,21 @@ static void a_hard_shadow_is_the_shape_moved(void)
 static void a_soft_shadow_is_a_gaussian(void)
 {
     /* The edge of a large square, blurred: the error function across the edge. */
-    double blur = 8, sigma = blur / 2;
-    gesso_context *context = context_of(200, 200, GESSO_FORMAT_ARGB32, 1);
-    gesso_context_set_shadow(context, 0, 100, blur, 0, 0, 0, 1);
-    gesso_context_fill_rect(context, 40, -60, 120, 60); /* itself out of sight */
-    gesso_bitmap *bitmap = finished(context);
-    for (int x = 0; x < 100; x++) {
-        double expected = 255 * 0.5 * erfc(-(x + 0.5 - 40) / (sigma * sqrt(2)));
-        CHECK(fabs((pixel(bitmap, x, 70) >> 24) - expected) <= 3);
+    double blurs[] = {1, 3, 8, 15.9, 16.1, 17, 25, 40, 66.6, 100, 400, 1000};
+    for (int i = 0; i < 12; i++) {
+        double sigma = blurs[i] / 2, edge = 4 * sigma + 5, far = 10 * sigma + 10;
+        gesso_context *context = context_of((uint32_t)ceil(8 * sigma + 10), 3, GESSO_FORMAT_ARGB32, 1);
+        gesso_context_set_shadow(context, 0, far + 5, blurs[i], 0, 0, 0, 1);
+        gesso_context_fill_rect(context, edge, -2 * far, 2 * far, 2 * far); /* itself out of sight */
+        gesso_bitmap *bitmap = finished(context);
+        for (uint32_t x = 0; x < gesso_bitmap_width(bitmap); x++) {
+            double expected = 255 * 0.5 * erfc(-(x + 0.5 - edge) / (sigma * sqrt(2)));
+            bool fine = fabs((pixel(bitmap, (int)x, 1) >> 24) - expected) <= 3;
+            if (!fine) fprintf(stderr, "blur %g at %u: %u, not %g\n", blurs[i], x, pixel(bitmap, (int)x, 1) >> 24, expected);
+            CHECK(fine);
+        }
+        gesso_bitmap_release(bitmap);
     }
-    gesso_bitmap_release(bitmap);
 }
 
 static void a_shadow_does_not_depend_on_the_clip(void)
@@ -162,6 +232,8 @@ static void a_shadow_does_not_depend_on_the_clip(void)
 
 const check_test blend_tests[] = {
     TEST(modes_are_their_formulas, "each blend mode is its formula, and ends at the shape's edge"),
+    TEST(pictures_blend_as_colors_do, "pictures, gradients and layers blend as colours do"),
+    TEST(edges_blend_once, "the edge of a shape counts once"),
     TEST(luminosity_modes_keep_luminosity, "the modes of hue, saturation and colour keep the luminosity"),
     TEST(a_layer_is_one_thing, "a transparency layer is drawn as one thing"),
     TEST(a_hard_shadow_is_the_shape_moved, "a hard shadow is the shape, moved by points that the transform leaves alone"),

@@ -141,6 +141,45 @@ struct ProfileCommandTests {
     }
   }
 
+  @Test("ends with 1 and says so when the system has no font", arguments: ["redraw", "traditional", "cached", "warm"])
+  func noFonts(_ mode: String) throws {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("gesso-fonts-\(UUID().uuidString).conf")
+    try Data("<?xml version=\"1.0\"?><fontconfig></fontconfig>".utf8).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    try withDirectory { directory in
+      let run = try gesso(
+        "profile", "--scene", "packages", "--mode", mode, "--seconds", "0.2", "--quick", "--out", directory,
+        environment: ["FONTCONFIG_FILE": file.path])
+      #expect(run.status == 1 && run.errors.contains("no font"), "\(run.errors)")
+    }
+  }
+
+  @Test(
+    "ends with 1 and leaves no part of a file when the disk is full",
+    .enabled(if: geteuid() == 0, "mounting needs root"))
+  func fullDisk() throws {
+    try withDirectory { directory in
+      try FileManager.default.createDirectory(atPath: directory, withIntermediateDirectories: true)
+      #expect(try shell("mount -t tmpfs -o size=100k tmpfs '\(directory)'") == 0)
+      let run = try gesso(
+        "profile", "--scene", "circles", "--mode", "cached", "--seconds", "0.2", "--quick", "--out", directory + "/out")
+      #expect(run.status == 1 && run.errors.contains("No space left on device"), "\(run.errors)")
+      let names = try FileManager.default.contentsOfDirectory(atPath: directory + "/out")
+      #expect(names.filter { !$0.hasSuffix(".png") }.isEmpty)
+      for name in names { _ = try Bitmap(contentsOf: URL(fileURLWithPath: directory + "/out/" + name)) }
+      #expect(try shell("umount '\(directory)'") == 0)
+    }
+  }
+
+  private func shell(_ command: String) throws -> Int32 {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: "/bin/sh")
+    process.arguments = ["-c", command]
+    try process.run()
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
+
   @Test("ends with 1 and names the directory when it cannot write there")
   func unwritable() throws {
     let run = try gesso(

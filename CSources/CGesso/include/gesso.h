@@ -175,14 +175,16 @@ typedef struct gesso_context_options {
     double background[4]; /* red, green, blue, alpha: what the bitmap is filled with. XRGB32 ignores alpha. */
 } gesso_context_options;
 
-/* Makes a context on a new bitmap of width × height pixels (not points), at most 32,767 each, which is Cairo's limit.
+/* Makes a context on a new bitmap of width × height pixels (not points), at most 32,766 each, which Cairo can draw.
  * Errors: INVALID_ARGUMENT, INVALID_SIZE, TOO_LARGE, OUT_OF_MEMORY.
  * Ownership: the caller finishes or releases it. Thread-safety: any thread. Since 0.1. */
 GESSO_API gesso_status gesso_context_create(
     gesso_context **context, uint32_t width, uint32_t height, const gesso_context_options *options);
 
 /* Makes a context that draws onto a mutable bitmap, which it keeps alive; the bitmap's scale is used and its pixels
- * stay as they are. Errors: INVALID_ARGUMENT, FROZEN, TOO_LARGE, OUT_OF_MEMORY. Since 0.1. */
+ * stay as they are. If somebody freezes the bitmap meanwhile, the context fails.
+ * Errors: INVALID_ARGUMENT, FROZEN, TOO_LARGE, OUT_OF_MEMORY; UNSUPPORTED for an A8 bitmap whose stride is not a multiple
+ * of 4. Since 0.1. */
 GESSO_API gesso_status gesso_context_create_for_bitmap(gesso_context **context, gesso_bitmap *bitmap);
 
 /* Ends drawing. The context is spent and freed, whatever is returned.
@@ -260,7 +262,8 @@ GESSO_API void gesso_context_set_fill_color(
     gesso_context *context, double red, double green, double blue, double alpha);
 GESSO_API void gesso_context_set_stroke_color(
     gesso_context *context, double red, double green, double blue, double alpha);
-GESSO_API void gesso_context_set_line_width(gesso_context *context, double points); /* default 1; 0 strokes nothing */
+/* Default 1; 0 strokes nothing; a stroke of over 65,536 pixels fails with TOO_LARGE. */
+GESSO_API void gesso_context_set_line_width(gesso_context *context, double points);
 GESSO_API void gesso_context_set_line_cap(gesso_context *context, gesso_line_cap cap);
 GESSO_API void gesso_context_set_line_join(gesso_context *context, gesso_line_join join);
 GESSO_API void gesso_context_set_miter_limit(gesso_context *context, double limit); /* default 10 */
@@ -280,7 +283,8 @@ GESSO_API void gesso_context_set_shadow(
     gesso_context *context, double offset_x, double offset_y, double blur,
     double red, double green, double blue, double alpha);
 
-/* Paths. Points are transformed when they are added. */
+/* Paths. Points are transformed when they are added, and have to be within 4,000,000 pixels of the origin: what is
+ * farther fails with TOO_LARGE. Only rectangles that are not turned may be larger. */
 GESSO_API void gesso_context_begin_path(gesso_context *context);
 GESSO_API void gesso_context_move_to(gesso_context *context, double x, double y);
 GESSO_API void gesso_context_add_line(gesso_context *context, double x, double y);
@@ -358,11 +362,11 @@ GESSO_API void gesso_context_paint(
 
 /* ---- PNG ---------------------------------------------------------------------------------------------------- */
 
-/* Bounds that a reader sets before it looks at foreign bytes; null means 32,767 × 32,767 and 1 GiB of pixels. */
+/* Bounds that a reader sets before it looks at foreign bytes; null means 32,766 × 32,766 and 1 GiB of pixels. */
 typedef struct gesso_limits {
     size_t struct_size;
-    uint32_t maximum_width;  /* pixels; 0: 32,767 */
-    uint32_t maximum_height; /* pixels; 0: 32,767 */
+    uint32_t maximum_width;  /* pixels; 0: 32,766 */
+    uint32_t maximum_height; /* pixels; 0: 32,766 */
     uint64_t maximum_bytes;  /* of decoded pixels; 0: 1 GiB */
 } gesso_limits;
 

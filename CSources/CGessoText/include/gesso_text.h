@@ -56,8 +56,10 @@ typedef struct gesso_text_metrics {
 } gesso_text_metrics;
 
 /* Lays the runs out, one after the other, and measures them.
+ * The time grows with the text, and with the square of the longest word's length.
  * Errors: INVALID_ARGUMENT (also for text that is not UTF-8), FONT_FAILED when the system has no font at all,
- * TOO_LARGE for more than 1 MiB of text. Since 0.1. */
+ * TOO_LARGE for more than 1 MiB of text, 4,096 runs, 1,000,000 points of ems in a row, or, when it is drawn, an em of
+ * over 16,384 pixels. Since 0.1. */
 GESSO_API gesso_status gesso_text_measure(
     const gesso_text_run *runs, size_t count, const gesso_text_options *options, gesso_text_metrics *metrics);
 

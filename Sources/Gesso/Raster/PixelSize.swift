@@ -5,8 +5,8 @@ struct PixelSize: Hashable, Sendable {
   let width: UInt32
   let height: UInt32
 
-  /// What Cairo's coordinates reach.
-  static let limit = 32767.0
+  /// The most that Cairo can draw.
+  static let limit = 32766.0
 
   /// Rounds up, as UIKit does; a billionth of a pixel, which is what products of decimals are off by, does not count.
   init(points: CGSize, scale: CGFloat) throws(RasterError) {

@@ -4,7 +4,7 @@ internal import CGesso
 public enum RasterError: Error, Equatable, Sendable, CustomStringConvertible {
   /// A width, height or scale that is zero, negative, NaN or infinite. Sizes are in points.
   case invalidSize(width: Double, height: Double, scale: Double)
-  /// More pixels than a bitmap that is drawn into can have: 32,767 on each side.
+  /// More pixels than a bitmap that is drawn into can have: 32,766 on each side.
   case tooLarge(width: Double, height: Double)
   /// The system had no memory for the pixels.
   case outOfMemory
@@ -25,7 +25,7 @@ public enum RasterError: Error, Equatable, Sendable, CustomStringConvertible {
     case .invalidSize(let width, let height, let scale):
       "a bitmap cannot be \(width) × \(height) points at scale \(scale): each has to be a finite number above 0"
     case .tooLarge(let width, let height):
-      "\(width) × \(height) pixels are more than a bitmap can have (32,767 on each side)"
+      "\(width) × \(height) pixels are more than a bitmap can have (32,766 on each side)"
     case .outOfMemory: "out of memory"
     case .invalidArgument: "a drawing call was given NaN, infinity or another value that it cannot use"
     case .unbalanced: "a restore without its save, or a transparency layer that was not ended"

@@ -156,6 +156,31 @@ struct TextTests {
     #expect(throws: DrawError.self) { try drawn(Text("x"), in: CGRect(x: CGFloat.nan, y: 0, width: 1, height: 1)) }
   }
 
+  @Test("that is too large to be laid out or drawn is an error, and not a wrong size")
+  func tooLarge() throws {
+    for string in [String(repeating: "\n", count: 20_000), String(repeating: "W", count: 1000)] {
+      #expect(throws: RasterError.self) { try Text(string, font: .system(10_000)).size() }
+    }
+    #expect(throws: DrawError.self) {
+      try drawn(Text("x", font: .system(10_000)), in: CGRect(x: 0, y: 0, width: 10, height: 10), scale: 100)
+    }
+    let runs = Array(repeating: Text.Run("x", font: .system(10)), count: 5000)
+    #expect(throws: RasterError.self) { try Text(runs: runs).size() }
+    let long = try Text(String(repeating: "W", count: 10_000), font: .system(13)).metrics()
+    #expect(long.size.width > 100_000 && long.lineCount == 1)
+  }
+
+  @Test("takes no longer for what lines that are truncated leave out")
+  func longText() throws {
+    let long = Text(String(repeating: "a", count: 70_000), font: .system(13)).lines(2)
+    let metrics = try long.metrics(fitting: CGSize(width: 100, height: 0))
+    #expect(metrics.lineCount == 2 && metrics.isTruncated)
+    let paragraphs = Text("A\u{2029}B\u{2029}C", font: .system(13)).lines(1)
+    #expect(try paragraphs.metrics(fitting: CGSize(width: 100, height: 0)).isTruncated)
+    let box = ink(try drawn(paragraphs, in: CGRect(x: 0, y: 0, width: 100, height: 80)))
+    #expect(box.height < 16)
+  }
+
   @Test("is drawn on many threads at once, the same each time")
   func threads() async throws {
     let text = Text(words, font: .system(13)).lines(2)

@@ -41,6 +41,19 @@ private func layout(_ bitmap: Bitmap) -> [String] {
   [(false, false), (true, false), (false, true), (true, true)].map { corner(bitmap, right: $0.0, bottom: $0.1) }
 }
 
+/// A progressive JPEG of 16 × 16 pixels, and where its height and width stand.
+private let progressive = Data(
+  base64Encoded:
+    "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDABALDA4MChAODQ4SERATGCgaGBYWGDEjJR0oOjM9PDkzODdASFxOQERXRTc4UG1RV19i"
+    + "Z2hnPk1xeXBkeFxlZ2P/2wBDARESEhgVGC8aGi9jQjhCY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2NjY2Nj"
+    + "Y2NjY2NjY2P/wgARCAAQABADASIAAhEBAxEB/8QAFgABAQEAAAAAAAAAAAAAAAAAAgAD/8QAFAEBAAAAAAAAAAAAAAAAAAAABP/a"
+    + "AAwDAQACEAMQAAABxMiu/8QAFhABAQEAAAAAAAAAAAAAAAAAMQAQ/9oACAEBAAEFAnW//8QAFhEAAwAAAAAAAAAAAAAAAAAAADJx"
+    + "/9oACAEDAQE/AVh//8QAFBEBAAAAAAAAAAAAAAAAAAAAAP/aAAgBAgEBPwF//8QAFBABAAAAAAAAAAAAAAAAAAAAIP/aAAgBAQAG"
+    + "PwIf/8QAFxAAAwEAAAAAAAAAAAAAAAAAAKGxEP/aAAgBAQABPyFrrU//2gAMAwEAAgADAAAAEGf/xAAZEQABBQAAAAAAAAAAAAAA"
+    + "AAAxUXGx4fD/2gAIAQMBAT8QwlQw/8QAFREBAQAAAAAAAAAAAAAAAAAAADH/2gAIAQIBAT8Qj//EABcQAQEBAQAAAAAAAAAAAAAA"
+    + "ALHwMRD/2gAIAQEAAT8QmavJmr//2Q==")!
+private let progressiveSize = 158 + 5
+
 @Suite("An image file")
 struct ImageFileTests {
   @Test("comes back exactly from the lossless formats", arguments: [ImageFormat.png, .webp()])
@@ -154,6 +167,25 @@ struct ImageFileTests {
         damaged[Int.random(in: 0..<damaged.count, using: &random)] = UInt8.random(in: 0...255, using: &random)
       }
       _ = try? Bitmap(image: damaged, options: ImageOptions(maximumByteCount: 1 << 20))
+    }
+  }
+
+  @Test("that claims to be huge does not get the memory for it, however small the target")
+  func claims() throws {
+    #expect(try Bitmap(image: progressive).width == 16)
+    var huge = progressive
+    for (offset, byte) in [0xFF, 0xDC, 0xFF, 0xDC].enumerated() { huge[progressiveSize + offset] = UInt8(byte) }
+    let options = ImageOptions(fitting: CGSize(width: 100, height: 100), maximumByteCount: 64 << 20)
+    #expect(throws: ImageFileError.overLimit(source: "\(huge.count) bytes")) {
+      try Bitmap(image: huge, options: options)
+    }
+  }
+
+  @Test("that is cut off in its header is cut off, not damaged")
+  func truncatedHeader() throws {
+    let data = try corners().encoded(as: .jpeg())
+    for count in [40, 200, data.count / 2] {
+      #expect(throws: ImageFileError.truncated(source: "\(count) bytes")) { try Bitmap(image: data.prefix(count)) }
     }
   }
 

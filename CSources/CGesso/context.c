@@ -3,30 +3,19 @@
 
 static gesso_status begin(gesso_context **result, gesso_bitmap *bitmap, bool owns_bitmap)
 {
-    gesso_context *context = calloc(1, sizeof *context);
-    if (!context) return GESSO_OUT_OF_MEMORY;
-    context->surface = gesso_surface_over(bitmap);
-    context->cairo = cairo_create(context->surface);
-    gesso_status status = gesso_status_of_cairo(cairo_status(context->cairo));
-    if (status) {
-        cairo_destroy(context->cairo);
-        cairo_surface_destroy(context->surface);
-        free(context);
-        return status;
-    }
-    context->bitmap = bitmap;
-    context->owns_bitmap = owns_bitmap;
-    context->state = (gesso_state){
-        .fill = {0, 0, 0, 1}, .stroke = {0, 0, 0, 1}, .alpha = 1, .interpolation = GESSO_INTERPOLATION_MEDIUM};
-    cairo_set_line_width(context->cairo, 1);
-    cairo_scale(context->cairo, bitmap->scale, bitmap->scale);
-    if (cairo_status(context->cairo)) {
-        /* A scale so large or small that Cairo cannot undo it. */
-        cairo_destroy(context->cairo);
-        cairo_surface_destroy(context->surface);
-        free(context);
+    /* A scale so large or small that its inverse is not a number. */
+    if (!isfinite(1 / bitmap->scale / bitmap->scale) || !isfinite(bitmap->scale * bitmap->scale))
         return GESSO_INVALID_ARGUMENT;
-    }
+    gesso_context *context = malloc(sizeof *context);
+    if (!context) return GESSO_OUT_OF_MEMORY;
+    *context = (gesso_context){.bitmap = bitmap, .owns_bitmap = owns_bitmap};
+    gesso_state *state = &context->state;
+    cairo_matrix_init_scale(&state->matrix, bitmap->scale, bitmap->scale);
+    state->fill.alpha = state->stroke.alpha = state->alpha = 1;
+    state->line_width = 1;
+    state->miter_limit = 10;
+    state->antialias = true;
+    state->interpolation = GESSO_INTERPOLATION_MEDIUM;
     *result = context;
     return GESSO_OK;
 }
@@ -75,10 +64,14 @@ static void make_opaque(gesso_bitmap *bitmap)
 
 static void destroy(gesso_context *context)
 {
-    cairo_destroy(context->cairo);
-    cairo_surface_finish(context->surface);
-    cairo_surface_destroy(context->surface);
+    if (context->cairo) {
+        cairo_destroy(context->cairo);
+        cairo_surface_finish(context->surface);
+        cairo_surface_destroy(context->surface);
+    }
     gesso_bitmap_release(context->bitmap);
+    gesso_clip_release(context->state.clip);
+    for (size_t i = 0; i < context->saved_count; i++) gesso_clip_release(context->saved[i].clip);
     free(context->saved);
     free(context);
 }
@@ -86,13 +79,14 @@ static void destroy(gesso_context *context)
 gesso_status gesso_context_finish(gesso_context *context, gesso_bitmap **bitmap)
 {
     if (!context) return GESSO_INVALID_ARGUMENT;
-    for (size_t i = 0; i < context->saved_count; i++)
-        if (context->saved[i].is_layer) gesso_context_fail(context, GESSO_INVALID_STATE);
-    gesso_check_cairo(context);
-    cairo_surface_flush(context->surface);
+    if (context->layers) gesso_context_fail(context, GESSO_INVALID_STATE);
+    if (context->cairo) {
+        gesso_check_cairo(context);
+        cairo_surface_flush(context->surface);
+        if (context->bitmap->format == GESSO_FORMAT_XRGB32 && !gesso_bitmap_is_frozen(context->bitmap))
+            make_opaque(context->bitmap);
+    }
     gesso_status status = context->status;
-    if (context->bitmap->format == GESSO_FORMAT_XRGB32 && !gesso_bitmap_is_frozen(context->bitmap))
-        make_opaque(context->bitmap);
     if (!status && bitmap) {
         if (context->owns_bitmap) gesso_bitmap_freeze(context->bitmap);
         *bitmap = gesso_bitmap_retain(context->bitmap);
@@ -133,10 +127,69 @@ bool gesso_require(gesso_context *context, bool valid)
 
 void gesso_check_cairo(gesso_context *context)
 {
-    gesso_context_fail(context, gesso_status_of_cairo(cairo_status(context->cairo)));
+    if (context->cairo) gesso_context_fail(context, gesso_status_of_cairo(cairo_status(context->cairo)));
 }
 
-cairo_t *gesso_context_cairo(gesso_context *context) { return gesso_can_draw(context) ? context->cairo : NULL; }
+void gesso_style_lines(cairo_t *cairo, const gesso_state *state)
+{
+    cairo_set_line_width(cairo, state->line_width);
+    cairo_set_line_cap(cairo, state->cap);
+    cairo_set_line_join(cairo, state->join);
+    cairo_set_miter_limit(cairo, state->miter_limit);
+    cairo_set_dash(cairo, state->dashes, state->dash_count, state->dash_phase);
+}
+
+void gesso_shape_add(cairo_t *cairo, const gesso_shape *s)
+{
+    /* The control points' distance for a quarter of a circle: (4/3)·(√2 − 1), which is at most 0.03 % off. */
+    const double quarter = 0.5522847498307936, unit = 1.0 / GESSO_GRID;
+    double x0 = s->x0 * unit, y0 = s->y0 * unit, x1 = s->x1 * unit, y1 = s->y1 * unit;
+    if (gesso_shape_is_rectangle(s)) {
+        cairo_rectangle(cairo, x0, y0, x1 - x0, y1 - y0);
+        return;
+    }
+    double rx[4], ry[4], cx[4], cy[4];
+    for (int i = 0; i < 4; i++) {
+        rx[i] = s->rx[i] * unit, ry[i] = s->ry[i] * unit;
+        cx[i] = rx[i] * (1 - quarter), cy[i] = ry[i] * (1 - quarter);
+    }
+    cairo_move_to(cairo, x0 + rx[0], y0);
+    cairo_line_to(cairo, x1 - rx[1], y0);
+    cairo_curve_to(cairo, x1 - cx[1], y0, x1, y0 + cy[1], x1, y0 + ry[1]);
+    cairo_line_to(cairo, x1, y1 - ry[2]);
+    cairo_curve_to(cairo, x1, y1 - cy[2], x1 - cx[2], y1, x1 - rx[2], y1);
+    cairo_line_to(cairo, x0 + rx[3], y1);
+    cairo_curve_to(cairo, x0 + cx[3], y1, x0, y1 - cy[3], x0, y1 - ry[3]);
+    cairo_line_to(cairo, x0, y0 + ry[0]);
+    cairo_curve_to(cairo, x0, y0 + cy[0], x0 + cx[0], y0, x0 + rx[0], y0);
+    cairo_close_path(cairo);
+}
+
+cairo_t *gesso_cairo(gesso_context *context)
+{
+    if (!context->cairo) {
+        context->surface = gesso_surface_over(context->bitmap);
+        context->cairo = cairo_create(context->surface);
+    }
+    cairo_t *cairo = context->cairo;
+    const gesso_state *state = &context->state;
+    if (context->layers == 0) cairo_surface_mark_dirty(context->surface); /* kernels have drawn, perhaps */
+    uint64_t number = state->clip ? state->clip->number : 0;
+    if (number != context->clip_applied || context->has_shape) {
+        cairo_identity_matrix(cairo);
+        if (number != context->clip_applied) gesso_clip_apply(cairo, state->clip);
+        context->clip_applied = number;
+        if (context->has_shape) gesso_shape_add(cairo, &context->shape);
+        context->has_shape = false;
+    }
+    cairo_set_matrix(cairo, &state->matrix);
+    cairo_set_antialias(cairo, state->antialias ? CAIRO_ANTIALIAS_DEFAULT : CAIRO_ANTIALIAS_NONE);
+    gesso_style_lines(cairo, state);
+    gesso_check_cairo(context);
+    return context->status ? NULL : cairo;
+}
+
+cairo_t *gesso_context_cairo(gesso_context *context) { return gesso_can_draw(context) ? gesso_cairo(context) : NULL; }
 
 uint32_t gesso_context_width(const gesso_context *context) { return context ? context->bitmap->width : 0; }
 uint32_t gesso_context_height(const gesso_context *context) { return context ? context->bitmap->height : 0; }
@@ -157,6 +210,7 @@ bool gesso_push_state(gesso_context *context, bool is_layer)
     gesso_state *entry = &context->saved[context->saved_count++];
     *entry = context->state;
     entry->is_layer = is_layer;
+    gesso_clip_retain(entry->clip);
     return true;
 }
 
@@ -166,68 +220,63 @@ bool gesso_pop_state(gesso_context *context, bool is_layer)
         gesso_context_fail(context, GESSO_INVALID_STATE);
         return false;
     }
+    gesso_clip_release(context->state.clip);
     context->state = context->saved[--context->saved_count];
     return true;
 }
 
 void gesso_context_save(gesso_context *context)
 {
-    if (!gesso_can_draw(context) || !gesso_push_state(context, false)) return;
-    cairo_save(context->cairo);
-    gesso_check_cairo(context);
+    if (gesso_can_draw(context)) gesso_push_state(context, false);
 }
 
 void gesso_context_restore(gesso_context *context)
 {
-    if (!gesso_can_draw(context) || !gesso_pop_state(context, false)) return;
-    cairo_restore(context->cairo);
-    gesso_check_cairo(context);
+    if (gesso_can_draw(context)) gesso_pop_state(context, false);
 }
 
-/* Cairo does not look at where translations lead: sums of finite numbers may not be finite. */
-static void check_transform(gesso_context *context)
+/* Applies `first` before the present transform. Sums and products of finite numbers may not be finite any more, and a
+ * transform that cannot be undone is none. */
+static void transform(gesso_context *context, cairo_matrix_t first)
 {
-    gesso_check_cairo(context);
-    cairo_matrix_t m;
-    cairo_get_matrix(context->cairo, &m);
-    gesso_require(context, gesso_is_finite4(m.xx, m.yx, m.xy, m.yy) && gesso_is_finite2(m.x0, m.y0));
+    cairo_matrix_t m, *present = &context->state.matrix;
+    cairo_matrix_multiply(&m, &first, present);
+    double determinant = m.xx * m.yy - m.xy * m.yx;
+    bool valid = gesso_is_finite4(m.xx, m.yx, m.xy, m.yy) && gesso_is_finite2(m.x0, m.y0) && isfinite(determinant)
+        && determinant != 0 && isfinite(1 / determinant);
+    if (gesso_require(context, valid)) *present = m;
 }
 
 void gesso_context_translate(gesso_context *context, double x, double y)
 {
-    if (!gesso_require(context, gesso_is_finite2(x, y))) return;
-    cairo_translate(context->cairo, x, y);
-    check_transform(context);
+    if (gesso_require(context, gesso_is_finite2(x, y)))
+        transform(context, (cairo_matrix_t){.xx = 1, .yy = 1, .x0 = x, .y0 = y});
 }
 
 void gesso_context_scale_by(gesso_context *context, double x, double y)
 {
-    if (!gesso_require(context, gesso_is_finite2(x, y))) return;
-    cairo_scale(context->cairo, x, y);
-    check_transform(context);
+    if (gesso_require(context, gesso_is_finite2(x, y))) transform(context, (cairo_matrix_t){.xx = x, .yy = y});
 }
 
 void gesso_context_rotate(gesso_context *context, double radians)
 {
     if (!gesso_require(context, isfinite(radians))) return;
-    cairo_rotate(context->cairo, radians);
-    check_transform(context);
+    double c = cos(radians), s = sin(radians);
+    transform(context, (cairo_matrix_t){.xx = c, .yx = s, .xy = -s, .yy = c});
 }
 
 void gesso_context_concatenate(gesso_context *context, gesso_transform t)
 {
-    if (!gesso_require(context, gesso_is_finite4(t.a, t.b, t.c, t.d) && gesso_is_finite2(t.tx, t.ty))) return;
-    cairo_matrix_t matrix = {.xx = t.a, .yx = t.b, .xy = t.c, .yy = t.d, .x0 = t.tx, .y0 = t.ty};
-    cairo_transform(context->cairo, &matrix);
-    check_transform(context);
+    if (gesso_require(context, gesso_is_finite4(t.a, t.b, t.c, t.d) && gesso_is_finite2(t.tx, t.ty)))
+        transform(
+            context, (cairo_matrix_t){.xx = t.a, .yx = t.b, .xy = t.c, .yy = t.d, .x0 = t.tx, .y0 = t.ty});
 }
 
 gesso_transform gesso_context_transform(const gesso_context *context)
 {
     if (!context) return (gesso_transform){.a = 1, .d = 1};
-    cairo_matrix_t m;
-    cairo_get_matrix(context->cairo, &m);
-    return (gesso_transform){.a = m.xx, .b = m.yx, .c = m.xy, .d = m.yy, .tx = m.x0, .ty = m.y0};
+    const cairo_matrix_t *m = &context->state.matrix;
+    return (gesso_transform){.a = m->xx, .b = m->yx, .c = m->xy, .d = m->yy, .tx = m->x0, .ty = m->y0};
 }
 
 static gesso_color color(double red, double green, double blue, double alpha)
@@ -249,24 +298,24 @@ void gesso_context_set_stroke_color(gesso_context *context, double red, double g
 
 void gesso_context_set_line_width(gesso_context *context, double points)
 {
-    if (gesso_require(context, isfinite(points) && points >= 0)) cairo_set_line_width(context->cairo, points);
+    if (gesso_require(context, isfinite(points) && points >= 0)) context->state.line_width = points;
 }
 
 void gesso_context_set_line_cap(gesso_context *context, gesso_line_cap cap)
 {
     static const cairo_line_cap_t caps[] = {CAIRO_LINE_CAP_BUTT, CAIRO_LINE_CAP_ROUND, CAIRO_LINE_CAP_SQUARE};
-    if (gesso_require(context, (unsigned)cap < 3)) cairo_set_line_cap(context->cairo, caps[cap]);
+    if (gesso_require(context, (unsigned)cap < 3)) context->state.cap = caps[cap];
 }
 
 void gesso_context_set_line_join(gesso_context *context, gesso_line_join join)
 {
     static const cairo_line_join_t joins[] = {CAIRO_LINE_JOIN_MITER, CAIRO_LINE_JOIN_ROUND, CAIRO_LINE_JOIN_BEVEL};
-    if (gesso_require(context, (unsigned)join < 3)) cairo_set_line_join(context->cairo, joins[join]);
+    if (gesso_require(context, (unsigned)join < 3)) context->state.join = joins[join];
 }
 
 void gesso_context_set_miter_limit(gesso_context *context, double limit)
 {
-    if (gesso_require(context, isfinite(limit) && limit >= 1)) cairo_set_miter_limit(context->cairo, limit);
+    if (gesso_require(context, isfinite(limit) && limit >= 1)) context->state.miter_limit = limit;
 }
 
 void gesso_context_set_line_dash(gesso_context *context, double phase, const double *lengths, size_t count)
@@ -278,8 +327,9 @@ void gesso_context_set_line_dash(gesso_context *context, double phase, const dou
         sum += lengths[i];
     }
     if (!gesso_require(context, count == 0 || (sum > 0 && isfinite(sum)))) return;
-    cairo_set_dash(context->cairo, lengths, (int)count, phase);
-    gesso_check_cairo(context);
+    for (size_t i = 0; i < count; i++) context->state.dashes[i] = lengths[i];
+    context->state.dash_count = (int)count;
+    context->state.dash_phase = phase;
 }
 
 void gesso_context_set_alpha(gesso_context *context, double alpha)
@@ -299,8 +349,7 @@ void gesso_context_set_interpolation(gesso_context *context, gesso_interpolation
 
 void gesso_context_set_antialias(gesso_context *context, bool antialias)
 {
-    if (gesso_can_draw(context))
-        cairo_set_antialias(context->cairo, antialias ? CAIRO_ANTIALIAS_DEFAULT : CAIRO_ANTIALIAS_NONE);
+    if (gesso_can_draw(context)) context->state.antialias = antialias;
 }
 
 void gesso_context_set_shadow(

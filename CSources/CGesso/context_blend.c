@@ -40,27 +40,15 @@ static int to_pixel(double value)
     return (int)fmax(-1e8, fmin(1e8, value));
 }
 
-gesso_box gesso_device_box(cairo_t *cairo, double x0, double y0, double x1, double y1)
+gesso_box gesso_device_box(const gesso_state *state, double x0, double y0, double x1, double y1)
 {
     double xs[4] = {x0, x1, x0, x1}, ys[4] = {y0, y0, y1, y1};
-    for (int i = 0; i < 4; i++) cairo_user_to_device(cairo, &xs[i], &ys[i]);
+    for (int i = 0; i < 4; i++) cairo_matrix_transform_point(&state->matrix, &xs[i], &ys[i]);
     return (gesso_box){
         to_pixel(floor(fmin(fmin(xs[0], xs[1]), fmin(xs[2], xs[3])))),
         to_pixel(floor(fmin(fmin(ys[0], ys[1]), fmin(ys[2], ys[3])))),
         to_pixel(ceil(fmax(fmax(xs[0], xs[1]), fmax(xs[2], xs[3])))),
         to_pixel(ceil(fmax(fmax(ys[0], ys[1]), fmax(ys[2], ys[3]))))};
-}
-
-gesso_box gesso_device_clip(cairo_t *cairo)
-{
-    double x0, y0, x1, y1;
-    cairo_matrix_t matrix;
-    cairo_get_matrix(cairo, &matrix);
-    cairo_identity_matrix(cairo);
-    cairo_clip_extents(cairo, &x0, &y0, &x1, &y1);
-    gesso_box box = gesso_device_box(cairo, x0, y0, x1, y1);
-    cairo_set_matrix(cairo, &matrix);
-    return box;
 }
 
 cairo_t *gesso_plane_create(
@@ -76,9 +64,7 @@ cairo_t *gesso_plane_create(
     }
     /* A device offset keeps device coordinates those of the target, for operations that go by them. */
     cairo_surface_set_device_offset(surface, shift_x - box.x0, shift_y - box.y0);
-    cairo_matrix_t matrix;
-    cairo_get_matrix(context->cairo, &matrix);
-    cairo_set_matrix(plane, &matrix);
+    cairo_set_matrix(plane, &context->state.matrix);
     cairo_set_antialias(plane, cairo_get_antialias(context->cairo));
     return plane;
 }
@@ -94,7 +80,7 @@ void gesso_plane_paint(
 static void blend_within_shape(
     gesso_context *context, const gesso_operation *operation, gesso_box bounds, cairo_operator_t operator)
 {
-    gesso_box box = gesso_box_intersect(gesso_box_outset(bounds, 1), gesso_device_clip(context->cairo));
+    gesso_box box = gesso_box_intersect(gesso_box_outset(bounds, 1), gesso_clip_box(context));
     if (gesso_box_is_empty(box)) return;
     cairo_t *blended = gesso_plane_create(context, CAIRO_FORMAT_ARGB32, box, 0, 0);
     cairo_t *source = blended ? gesso_plane_create(context, CAIRO_FORMAT_ARGB32, box, 0, 0) : NULL;
@@ -167,7 +153,7 @@ static gesso_box reach_of_shadow(const gesso_shadow *shadow, gesso_box region)
 
 gesso_box gesso_visible_reach(gesso_context *context)
 {
-    gesso_box clip = gesso_device_clip(context->cairo);
+    gesso_box clip = gesso_clip_box(context);
     if (context->state.shadow.color.alpha == 0) return clip;
     gesso_box reach = reach_of_shadow(&context->state.shadow, clip);
     return (gesso_box){
@@ -267,20 +253,18 @@ void gesso_draw_shadow(gesso_context *context, const gesso_operation *operation,
 {
     /* In tiles of the clip, so that a plane with room for the blur is never over what Cairo's surfaces can be. */
     enum { TILE = 16384 };
-    gesso_box clip = gesso_device_clip(context->cairo);
+    gesso_box clip = gesso_clip_box(context);
     bool is_tiled = clip.x1 - clip.x0 > TILE || clip.y1 - clip.y0 > TILE;
     for (int y = clip.y0; y < clip.y1; y += TILE)
         for (int x = clip.x0; x < clip.x1 && context->status == GESSO_OK; x += TILE) {
             gesso_box tile = gesso_box_intersect((gesso_box){x, y, x + TILE, y + TILE}, clip);
             if (is_tiled) {
-                cairo_path_t *path = gesso_path_set_aside(context);
+                cairo_path_t *path = gesso_path_set_aside(context->cairo);
                 cairo_save(context->cairo);
-                cairo_matrix_t matrix;
-                cairo_get_matrix(context->cairo, &matrix);
                 cairo_identity_matrix(context->cairo);
                 cairo_rectangle(context->cairo, tile.x0, tile.y0, tile.x1 - tile.x0, tile.y1 - tile.y0);
                 cairo_clip(context->cairo);
-                cairo_set_matrix(context->cairo, &matrix);
+                cairo_set_matrix(context->cairo, &context->state.matrix);
                 draw_shadow_in(context, operation, bounds, tile);
                 cairo_restore(context->cairo);
                 gesso_path_put_back(context, path);
@@ -294,11 +278,12 @@ void gesso_draw_shadow(gesso_context *context, const gesso_operation *operation,
 
 void gesso_context_begin_transparency_layer(gesso_context *context)
 {
-    if (!gesso_can_draw(context) || !gesso_push_state(context, true)) return;
+    if (!gesso_can_draw(context) || !gesso_cairo(context) || !gesso_push_state(context, true)) return;
     context->state.alpha = 1;
     context->state.blend = GESSO_BLEND_NORMAL;
     context->state.shadow = (gesso_shadow){0};
     cairo_push_group(context->cairo);
+    context->layers++;
     gesso_check_cairo(context);
 }
 
@@ -318,14 +303,18 @@ static void cover_clip(cairo_t *cairo, const gesso_operation *operation, double 
 void gesso_context_end_transparency_layer(gesso_context *context)
 {
     if (!gesso_can_draw(context) || !gesso_pop_state(context, true)) return;
-    cairo_pattern_t *layer = cairo_pop_group(context->cairo);
+    cairo_t *cairo = context->cairo;
+    cairo_set_matrix(cairo, &context->state.matrix);
+    cairo_pattern_t *layer = cairo_pop_group(cairo);
+    context->layers--;
+    context->clip_applied = UINT64_MAX; /* as it was at the beginning, which is not told */
     gesso_check_cairo(context);
-    if (context->status == GESSO_OK)
+    if (context->status == GESSO_OK && gesso_cairo(context))
         gesso_draw(
             context,
             &(gesso_operation){
                 .paint = paint_layer, .flood = paint_layer, .cover = cover_clip, .pattern = layer},
-            gesso_device_clip(context->cairo));
+            gesso_clip_box(context));
     cairo_pattern_destroy(layer);
     gesso_check_cairo(context);
 }

@@ -56,7 +56,7 @@ static void draw_gradient(
             context,
             &(gesso_operation){
                 .paint = paint_gradient, .flood = paint_gradient, .cover = cover_gradient, .pattern = pattern},
-            gesso_device_clip(context->cairo));
+            gesso_clip_box(context));
     cairo_pattern_destroy(pattern);
     gesso_check_cairo(context);
 }
@@ -65,7 +65,8 @@ void gesso_context_draw_linear_gradient(
     gesso_context *context, const gesso_gradient_stop *stops, size_t count,
     double start_x, double start_y, double end_x, double end_y, uint32_t options)
 {
-    if (gesso_require(context, stops_are_valid(stops, count) && gesso_is_finite4(start_x, start_y, end_x, end_y)))
+    if (gesso_require(context, stops_are_valid(stops, count) && gesso_is_finite4(start_x, start_y, end_x, end_y))
+        && gesso_cairo(context))
         draw_gradient(
             context, cairo_pattern_create_linear(start_x, start_y, end_x, end_y), stops, count, options);
 }
@@ -77,7 +78,7 @@ void gesso_context_draw_radial_gradient(
 {
     bool valid = stops_are_valid(stops, count) && gesso_is_finite4(start_x, start_y, end_x, end_y)
         && gesso_is_finite2(start_radius, end_radius) && start_radius >= 0 && end_radius >= 0;
-    if (gesso_require(context, valid))
+    if (gesso_require(context, valid) && gesso_cairo(context))
         draw_gradient(
             context,
             cairo_pattern_create_radial(start_x, start_y, start_radius, end_x, end_y, end_radius), stops, count,
@@ -268,7 +269,7 @@ static void draw_transformed(
         gesso_draw(
             context, operation,
             gesso_device_box(
-                context->cairo, operation->left, operation->top, operation->right, operation->bottom));
+                &context->state, operation->left, operation->top, operation->right, operation->bottom));
     cairo_pattern_destroy(pattern);
 }
 
@@ -280,6 +281,11 @@ void gesso_context_draw_bitmap(
     if (width == 0 || height == 0) return;
     if (width < 0) x += width, width = -width;
     if (height < 0) y += height, height = -height;
+    gesso_shape rectangle;
+    if (gesso_shape_of_rect(context, x, y, width, height, &rectangle)
+        && gesso_fast_bitmap(context, bitmap, &rectangle))
+        return;
+    if (!gesso_cairo(context)) return;
     gesso_bitmap *padded = NULL;
     gesso_status status = gesso_surface_check(bitmap);
     if (status == GESSO_UNSUPPORTED) {
@@ -294,12 +300,11 @@ void gesso_context_draw_bitmap(
     cairo_surface_t *source = gesso_surface_over(bitmap);
     gesso_context_fail(context, gesso_status_of_cairo(cairo_surface_status(source)));
     if (context->status == GESSO_OK) {
-        cairo_path_t *path = gesso_path_set_aside(context);
+        cairo_path_t *path = gesso_path_set_aside(context->cairo);
         gesso_operation operation = {
             .paint = paint_picture, .flood = flood_picture, .cover = cover_picture, .color = context->state.fill,
             .left = x, .top = y, .right = x + width, .bottom = y + height};
-        cairo_matrix_t m;
-        cairo_get_matrix(context->cairo, &m);
+        cairo_matrix_t m = context->state.matrix;
         bool upright = m.xy == 0 && m.yx == 0 && m.xx > 0 && m.yy > 0;
         double left = x * m.xx + m.x0, top = y * m.yy + m.y0;
         double right = (x + width) * m.xx + m.x0, bottom = (y + height) * m.yy + m.y0;
@@ -343,11 +348,11 @@ void gesso_context_paint(
     gesso_context *context, double x, double y, double width, double height,
     gesso_paint_function draw, void *user_data)
 {
-    if (!gesso_require(context, draw && gesso_is_finite4(x, y, width, height))) return;
-    cairo_path_t *path = gesso_path_set_aside(context);
+    if (!gesso_require(context, draw && gesso_is_finite4(x, y, width, height)) || !gesso_cairo(context)) return;
+    cairo_path_t *path = gesso_path_set_aside(context->cairo);
     gesso_operation operation = {
         .paint = paint_callback, .flood = paint_callback, .cover = cover_callback, .color = context->state.fill, .draw = draw, .user_data = user_data};
-    gesso_draw(context, &operation, gesso_device_box(context->cairo, x, y, x + width, y + height));
+    gesso_draw(context, &operation, gesso_device_box(&context->state, x, y, x + width, y + height));
     gesso_path_put_back(context, path);
     gesso_check_cairo(context);
 }

@@ -3,14 +3,16 @@
 
 void gesso_context_begin_path(gesso_context *context)
 {
-    if (gesso_can_draw(context)) cairo_new_path(context->cairo);
+    if (!gesso_can_draw(context)) return;
+    context->has_shape = false;
+    if (context->cairo) cairo_new_path(context->cairo);
 }
 
 bool gesso_in_reach(gesso_context *context, double x0, double y0, double x1, double y1)
 {
     double xs[4] = {x0, x1, x0, x1}, ys[4] = {y0, y0, y1, y1};
     for (int i = 0; i < 4; i++) {
-        cairo_user_to_device(context->cairo, &xs[i], &ys[i]);
+        cairo_matrix_transform_point(&context->state.matrix, &xs[i], &ys[i]);
         if (fabs(xs[i]) <= GESSO_REACH && fabs(ys[i]) <= GESSO_REACH) continue; /* false for NaN */
         gesso_context_fail(context, GESSO_TOO_LARGE);
         return false;
@@ -18,12 +20,24 @@ bool gesso_in_reach(gesso_context *context, double x0, double y0, double x1, dou
     return true;
 }
 
-double gesso_device_scale(cairo_t *cairo)
+double gesso_device_scale(const gesso_state *state)
 {
-    cairo_matrix_t m;
-    cairo_get_matrix(cairo, &m);
+    const cairo_matrix_t *m = &state->matrix;
     /* The matrix' Frobenius norm is at least its largest stretch, and at most √2 times it. */
-    return hypot(hypot(m.xx, m.yx), hypot(m.xy, m.yy));
+    return hypot(hypot(m->xx, m->yx), hypot(m->xy, m->yy));
+}
+
+/* Cairo's context to add to the path with: less than gesso_cairo does, which drawing needs. */
+static cairo_t *path_cairo(gesso_context *context)
+{
+    if (!context->cairo || context->has_shape) return gesso_cairo(context);
+    cairo_set_matrix(context->cairo, &context->state.matrix);
+    return context->cairo;
+}
+
+static bool path_is_empty(const gesso_context *context)
+{
+    return !context->has_shape && !(context->cairo && cairo_has_current_point(context->cairo));
 }
 
 static bool can_reach(gesso_context *context, double x, double y)
@@ -33,31 +47,36 @@ static bool can_reach(gesso_context *context, double x, double y)
 
 void gesso_context_move_to(gesso_context *context, double x, double y)
 {
-    if (can_reach(context, x, y)) cairo_move_to(context->cairo, x, y);
+    cairo_t *cairo = can_reach(context, x, y) ? path_cairo(context) : NULL;
+    if (cairo) cairo_move_to(cairo, x, y);
 }
 
 void gesso_context_add_line(gesso_context *context, double x, double y)
 {
-    if (can_reach(context, x, y)) cairo_line_to(context->cairo, x, y);
+    cairo_t *cairo = can_reach(context, x, y) ? path_cairo(context) : NULL;
+    if (cairo) cairo_line_to(cairo, x, y);
 }
 
 void gesso_context_add_curve(
     gesso_context *context, double control1_x, double control1_y, double control2_x, double control2_y,
     double x, double y)
 {
-    if (can_reach(context, control1_x, control1_y) && can_reach(context, control2_x, control2_y)
-        && can_reach(context, x, y))
-        cairo_curve_to(context->cairo, control1_x, control1_y, control2_x, control2_y, x, y);
+    bool reaches = can_reach(context, control1_x, control1_y) && can_reach(context, control2_x, control2_y)
+        && can_reach(context, x, y);
+    cairo_t *cairo = reaches ? path_cairo(context) : NULL;
+    if (cairo) cairo_curve_to(cairo, control1_x, control1_y, control2_x, control2_y, x, y);
 }
 
 void gesso_context_add_quad_curve(gesso_context *context, double control_x, double control_y, double x, double y)
 {
     if (!can_reach(context, control_x, control_y) || !can_reach(context, x, y)) return;
+    cairo_t *cairo = path_cairo(context);
+    if (!cairo) return;
     double x0 = control_x, y0 = control_y;
-    if (cairo_has_current_point(context->cairo)) cairo_get_current_point(context->cairo, &x0, &y0);
+    if (cairo_has_current_point(cairo)) cairo_get_current_point(cairo, &x0, &y0);
     /* A quadratic curve is the cubic one whose controls lie two thirds of the way to the control. */
     cairo_curve_to(
-        context->cairo, x0 + (control_x - x0) * 2 / 3, y0 + (control_y - y0) * 2 / 3,
+        cairo, x0 + (control_x - x0) * 2 / 3, y0 + (control_y - y0) * 2 / 3,
         x + (control_x - x) * 2 / 3, y + (control_y - y) * 2 / 3, x, y);
 }
 
@@ -74,28 +93,52 @@ void gesso_context_add_arc(
     const double turn = 6.283185307179586;
     double turns = floor(fabs(end_angle - start_angle) / turn);
     if (turns > 2) end_angle += (end_angle < start_angle ? turn : -turn) * (turns - 2);
-    if (clockwise)
-        cairo_arc_negative(context->cairo, center_x, center_y, radius, start_angle, end_angle);
-    else
-        cairo_arc(context->cairo, center_x, center_y, radius, start_angle, end_angle);
+    cairo_t *cairo = path_cairo(context);
+    if (cairo && clockwise)
+        cairo_arc_negative(cairo, center_x, center_y, radius, start_angle, end_angle);
+    else if (cairo)
+        cairo_arc(cairo, center_x, center_y, radius, start_angle, end_angle);
 }
 
+/* The control points' distance for a quarter of a circle: (4/3)·(√2 − 1), which is at most 0.03 % off the circle. */
+static const double quarter = 0.5522847498307936;
+
+static double within_reach(double value) { return fmax(-GESSO_REACH, fmin(GESSO_REACH, value)); }
+
+static int32_t on_grid(double pixels) { return (int32_t)lrint(pixels * GESSO_GRID); }
+
 /* A rectangle may reach far out, as CoreGraphics' infinite one does: what is upright is cut off where nothing shows. */
+bool gesso_shape_of_rect(
+    const gesso_context *context, double x, double y, double width, double height, gesso_shape *shape)
+{
+    const cairo_matrix_t *m = &context->state.matrix;
+    if (m->xy != 0 || m->yx != 0) return false;
+    double x0 = within_reach(x * m->xx + m->x0), x1 = within_reach((x + width) * m->xx + m->x0);
+    double y0 = within_reach(y * m->yy + m->y0), y1 = within_reach((y + height) * m->yy + m->y0);
+    *shape = (gesso_shape){
+        on_grid(fmin(x0, x1)), on_grid(fmin(y0, y1)), on_grid(fmax(x0, x1)), on_grid(fmax(y0, y1)), {0}, {0}};
+    return true;
+}
+
+/* Adds a rectangle to the path: as the shape that the path is, if there is nothing else in it. */
 static void add_rectangle(gesso_context *context, double x, double y, double width, double height)
 {
-    cairo_matrix_t m;
-    cairo_get_matrix(context->cairo, &m);
-    double x0 = x * m.xx + m.x0, x1 = (x + width) * m.xx + m.x0;
-    double y0 = y * m.yy + m.y0, y1 = (y + height) * m.yy + m.y0;
-    double farthest = fmax(fmax(fabs(x0), fabs(x1)), fmax(fabs(y0), fabs(y1)));
-    if (m.xy == 0 && m.yx == 0 && farthest > GESSO_REACH) {
-        double left = fmax(-GESSO_REACH, fmin(GESSO_REACH, x0)), right = fmax(-GESSO_REACH, fmin(GESSO_REACH, x1));
-        double top = fmax(-GESSO_REACH, fmin(GESSO_REACH, y0)), bottom = fmax(-GESSO_REACH, fmin(GESSO_REACH, y1));
-        cairo_identity_matrix(context->cairo);
-        cairo_rectangle(context->cairo, left, top, right - left, bottom - top);
-        cairo_set_matrix(context->cairo, &m);
-    } else if (gesso_in_reach(context, x, y, x + width, y + height)) {
-        cairo_rectangle(context->cairo, x, y, width, height);
+    gesso_shape shape;
+    bool is_upright = gesso_shape_of_rect(context, x, y, width, height, &shape);
+    if (is_upright && path_is_empty(context)) {
+        context->has_shape = true;
+        context->shape = shape;
+        return;
+    }
+    if (!is_upright && !gesso_in_reach(context, x, y, x + width, y + height)) return;
+    cairo_t *cairo = path_cairo(context);
+    if (!cairo) return;
+    if (is_upright) {
+        cairo_identity_matrix(cairo);
+        gesso_shape_add(cairo, &shape);
+        cairo_set_matrix(cairo, &context->state.matrix);
+    } else {
+        cairo_rectangle(cairo, x, y, width, height);
     }
 }
 
@@ -103,9 +146,6 @@ void gesso_context_add_rect(gesso_context *context, double x, double y, double w
 {
     if (gesso_require(context, gesso_is_finite4(x, y, width, height))) add_rectangle(context, x, y, width, height);
 }
-
-/* The control points' distance for a quarter of a circle: (4/3)·(√2 − 1), which is at most 0.03 % off the circle. */
-static const double quarter = 0.5522847498307936;
 
 void gesso_context_add_ellipse(gesso_context *context, double x, double y, double width, double height)
 {
@@ -127,8 +167,26 @@ void gesso_context_add_rounded_rect(
         return;
     }
     if (!gesso_in_reach(context, x, y, x + width, y + height)) return;
+    gesso_shape shape;
+    if (gesso_shape_of_rect(context, x, y, width, height, &shape)) {
+        const cairo_matrix_t *m = &context->state.matrix;
+        int32_t most_x = (shape.x1 - shape.x0) / 2, most_y = (shape.y1 - shape.y0) / 2;
+        for (int i = 0; i < 4; i++) {
+            /* An ellipse's radii are half of its sides, also where the grid rounds them. */
+            int32_t grid_x = rx == width / 2 ? most_x : on_grid(rx * fabs(m->xx));
+            int32_t grid_y = ry == height / 2 ? most_y : on_grid(ry * fabs(m->yy));
+            shape.rx[i] = grid_x < most_x ? grid_x : most_x;
+            shape.ry[i] = grid_y < most_y ? grid_y : most_y;
+        }
+        if (path_is_empty(context)) {
+            context->has_shape = true;
+            context->shape = shape;
+            return;
+        }
+    }
+    cairo_t *cairo = path_cairo(context);
+    if (!cairo) return;
     double right = x + width, bottom = y + height, cx = rx * (1 - quarter), cy = ry * (1 - quarter);
-    cairo_t *cairo = context->cairo;
     cairo_move_to(cairo, x + rx, y);
     cairo_line_to(cairo, right - rx, y);
     cairo_curve_to(cairo, right - cx, y, right, y + cy, right, y + ry);
@@ -143,7 +201,7 @@ void gesso_context_add_rounded_rect(
 
 void gesso_context_close_path(gesso_context *context)
 {
-    if (gesso_can_draw(context)) cairo_close_path(context->cairo);
+    if (gesso_can_draw(context) && !context->has_shape && context->cairo) cairo_close_path(context->cairo);
 }
 
 static cairo_fill_rule_t cairo_rule(gesso_fill_rule rule)
@@ -190,16 +248,7 @@ static void cover_fill(cairo_t *cairo, const gesso_operation *operation, double 
 
 static void stroke(cairo_t *cairo, const gesso_operation *operation)
 {
-    if (cairo != operation->style) {
-        cairo_t *style = operation->style;
-        cairo_set_line_width(cairo, cairo_get_line_width(style));
-        cairo_set_line_cap(cairo, cairo_get_line_cap(style));
-        cairo_set_line_join(cairo, cairo_get_line_join(style));
-        cairo_set_miter_limit(cairo, cairo_get_miter_limit(style));
-        double lengths[64], phase;
-        cairo_get_dash(style, lengths, &phase);
-        cairo_set_dash(cairo, lengths, cairo_get_dash_count(style), phase);
-    }
+    gesso_style_lines(cairo, operation->style);
     cairo_stroke_preserve(cairo);
 }
 
@@ -217,20 +266,21 @@ static void cover_stroke(cairo_t *cairo, const gesso_operation *operation, doubl
 }
 
 /* What a fill or stroke of the path can cover. Not Cairo's own extents of strokes, which draw every dash to find out. */
-static gesso_box path_bounds(cairo_t *cairo, bool strokes)
+static gesso_box path_bounds(gesso_context *context, bool strokes)
 {
     double x0, y0, x1, y1, reach = 0;
-    cairo_path_extents(cairo, &x0, &y0, &x1, &y1);
-    if (strokes) reach = cairo_get_line_width(cairo) / 2 * fmax(cairo_get_miter_limit(cairo), 1.5);
-    return gesso_device_box(cairo, x0 - reach, y0 - reach, x1 + reach, y1 + reach);
+    cairo_path_extents(context->cairo, &x0, &y0, &x1, &y1);
+    if (strokes) reach = context->state.line_width / 2 * fmax(context->state.miter_limit, 1.5);
+    return gesso_device_box(&context->state, x0 - reach, y0 - reach, x1 + reach, y1 + reach);
 }
 
+/* Draws Cairo's path. */
 static void draw_path(gesso_context *context, gesso_operation *operation, bool strokes)
 {
     operation->flood = flood_color;
     gesso_box bounds = {0};
     if (is_indirect(&context->state)) {
-        bounds = path_bounds(context->cairo, strokes);
+        bounds = path_bounds(context, strokes);
         operation->path = cairo_copy_path(context->cairo);
     }
     gesso_draw(context, operation, bounds);
@@ -238,14 +288,22 @@ static void draw_path(gesso_context *context, gesso_operation *operation, bool s
     gesso_check_cairo(context);
 }
 
-void gesso_context_fill_path(gesso_context *context, gesso_fill_rule rule)
+static void draw_fill(gesso_context *context, gesso_fill_rule rule)
 {
-    if (!gesso_require(context, (unsigned)rule <= GESSO_FILL_RULE_EVEN_ODD)) return;
     draw_path(
         context,
         &(gesso_operation){.paint = paint_fill, .cover = cover_fill, .color = context->state.fill, .rule = rule},
         false);
-    cairo_new_path(context->cairo);
+}
+
+void gesso_context_fill_path(gesso_context *context, gesso_fill_rule rule)
+{
+    if (!gesso_require(context, (unsigned)rule <= GESSO_FILL_RULE_EVEN_ODD)) return;
+    if (!context->has_shape || !gesso_fast_fill(context, &context->shape, NULL, context->state.fill)) {
+        if (!gesso_cairo(context)) return;
+        draw_fill(context, rule);
+    }
+    gesso_context_begin_path(context);
 }
 
 /* The widest pen, in pixels: Cairo approximates a round one by as many corners as it takes, without bound. */
@@ -254,32 +312,49 @@ static const double widest_pen = 65536;
 void gesso_context_stroke_path(gesso_context *context)
 {
     if (!gesso_can_draw(context)) return;
-    double width = cairo_get_line_width(context->cairo);
-    if (!(width * gesso_device_scale(context->cairo) <= widest_pen))
+    const gesso_state *state = &context->state;
+    gesso_shape outer, inner;
+    bool has_inner;
+    if (!(state->line_width * gesso_device_scale(state) <= widest_pen)) {
         gesso_context_fail(context, GESSO_TOO_LARGE);
-    else if (width > 0)
+        return;
+    }
+    bool drawn = state->line_width == 0
+        || (context->has_shape && gesso_stroke_shapes(state, &context->shape, &outer, &inner, &has_inner)
+            && gesso_fast_fill(context, &outer, has_inner ? &inner : NULL, state->stroke));
+    if (!drawn) {
+        if (!gesso_cairo(context)) return;
         draw_path(
             context,
             &(gesso_operation){
-                .paint = paint_stroke, .cover = cover_stroke, .color = context->state.stroke,
-                .style = context->cairo},
+                .paint = paint_stroke, .cover = cover_stroke, .color = state->stroke, .style = state},
             true);
-    cairo_new_path(context->cairo);
+    }
+    gesso_context_begin_path(context);
 }
 
 void gesso_context_clip(gesso_context *context, gesso_fill_rule rule)
 {
     if (!gesso_require(context, (unsigned)rule <= GESSO_FILL_RULE_EVEN_ODD)) return;
-    cairo_set_fill_rule(context->cairo, cairo_rule(rule));
-    cairo_clip(context->cairo);
-    gesso_check_cairo(context);
+    if (context->has_shape) {
+        gesso_clip_to_shape(context, &context->shape);
+    } else {
+        cairo_t *cairo = path_cairo(context);
+        if (!cairo) return;
+        gesso_box box = path_bounds(context, false);
+        cairo_identity_matrix(cairo);
+        cairo_path_t *path = cairo_copy_path(cairo);
+        gesso_check_cairo(context);
+        gesso_clip_to_path(context, path, rule, box);
+    }
+    gesso_context_begin_path(context);
 }
 
-cairo_path_t *gesso_path_set_aside(gesso_context *context)
+cairo_path_t *gesso_path_set_aside(cairo_t *cairo)
 {
-    if (!cairo_has_current_point(context->cairo)) return NULL;
-    cairo_path_t *path = cairo_copy_path(context->cairo);
-    cairo_new_path(context->cairo);
+    if (!cairo_has_current_point(cairo)) return NULL;
+    cairo_path_t *path = cairo_copy_path(cairo);
+    cairo_new_path(cairo);
     return path;
 }
 
@@ -287,45 +362,79 @@ void gesso_path_put_back(gesso_context *context, cairo_path_t *path)
 {
     cairo_new_path(context->cairo);
     if (!path) return;
+    cairo_set_matrix(context->cairo, &context->state.matrix);
     cairo_append_path(context->cairo, path);
     cairo_path_destroy(path);
     gesso_check_cairo(context);
 }
 
+/* Draws with a rectangle as Cairo's path, and leaves the path as it was. */
+static void with_rectangle(
+    gesso_context *context, double x, double y, double width, double height, void (*draw)(gesso_context *context))
+{
+    cairo_t *cairo = gesso_cairo(context);
+    if (!cairo) return;
+    cairo_path_t *path = gesso_path_set_aside(cairo);
+    add_rectangle(context, x, y, width, height);
+    if (context->status == GESSO_OK && gesso_cairo(context)) draw(context);
+    gesso_path_put_back(context, path);
+}
+
+static void clip_to_path(gesso_context *context)
+{
+    gesso_context_clip(context, GESSO_FILL_RULE_WINDING);
+}
+
 void gesso_context_clip_to_rect(gesso_context *context, double x, double y, double width, double height)
 {
     if (!gesso_require(context, gesso_is_finite4(x, y, width, height))) return;
-    cairo_path_t *path = gesso_path_set_aside(context);
-    add_rectangle(context, x, y, width, height);
-    cairo_clip(context->cairo);
-    gesso_path_put_back(context, path);
+    gesso_shape shape;
+    if (gesso_shape_of_rect(context, x, y, width, height, &shape))
+        gesso_clip_to_shape(context, &shape);
+    else
+        with_rectangle(context, x, y, width, height, clip_to_path);
 }
+
+static void fill_with_color(gesso_context *context) { draw_fill(context, GESSO_FILL_RULE_WINDING); }
 
 void gesso_context_fill_rect(gesso_context *context, double x, double y, double width, double height)
 {
     if (!gesso_require(context, gesso_is_finite4(x, y, width, height))) return;
-    cairo_path_t *path = gesso_path_set_aside(context);
-    add_rectangle(context, x, y, width, height);
-    draw_path(
-        context, &(gesso_operation){.paint = paint_fill, .cover = cover_fill, .color = context->state.fill}, false);
-    gesso_path_put_back(context, path);
+    gesso_shape shape;
+    if (gesso_shape_of_rect(context, x, y, width, height, &shape)
+        && gesso_fast_fill(context, &shape, NULL, context->state.fill))
+        return;
+    with_rectangle(context, x, y, width, height, fill_with_color);
+}
+
+static void clear_path(gesso_context *context)
+{
+    cairo_set_operator(context->cairo, CAIRO_OPERATOR_CLEAR);
+    cairo_fill(context->cairo);
+    cairo_set_operator(context->cairo, CAIRO_OPERATOR_OVER);
 }
 
 void gesso_context_clear_rect(gesso_context *context, double x, double y, double width, double height)
 {
-    if (!gesso_require(context, gesso_is_finite4(x, y, width, height))) return;
-    cairo_path_t *path = gesso_path_set_aside(context);
-    add_rectangle(context, x, y, width, height);
-    cairo_set_operator(context->cairo, CAIRO_OPERATOR_CLEAR);
-    cairo_fill(context->cairo);
-    cairo_set_operator(context->cairo, CAIRO_OPERATOR_OVER);
-    gesso_path_put_back(context, path);
+    if (gesso_require(context, gesso_is_finite4(x, y, width, height)))
+        with_rectangle(context, x, y, width, height, clear_path);
 }
 
 void gesso_context_clip_bounds(gesso_context *context, double *x, double *y, double *width, double *height)
 {
     double x0 = 0, y0 = 0, x1 = 0, y1 = 0;
-    if (gesso_can_draw(context)) cairo_clip_extents(context->cairo, &x0, &y0, &x1, &y1);
+    if (gesso_can_draw(context)) {
+        gesso_box box = gesso_clip_box(context);
+        cairo_matrix_t inverse = context->state.matrix;
+        cairo_matrix_invert(&inverse); /* it can be: the transform is checked whenever it changes */
+        double xs[4] = {box.x0, box.x1, box.x0, box.x1}, ys[4] = {box.y0, box.y0, box.y1, box.y1};
+        x0 = y0 = INFINITY, x1 = y1 = -INFINITY;
+        for (int i = 0; i < 4; i++) {
+            cairo_matrix_transform_point(&inverse, &xs[i], &ys[i]);
+            x0 = fmin(x0, xs[i]), x1 = fmax(x1, xs[i]), y0 = fmin(y0, ys[i]), y1 = fmax(y1, ys[i]);
+        }
+        if (gesso_box_is_empty(box)) x1 = x0, y1 = y0;
+    }
     if (x) *x = x0;
     if (y) *y = y0;
     if (width) *width = x1 - x0;

@@ -8,16 +8,19 @@ public struct CirclesScene: Scene {
   /// The views cover the rows.
   public let background = Color.lightGray
   /// 200 rows of 100 points.
-  public let rows = RowLayout(heights: Array(repeating: 100, count: 200))
+  public let rows: RowLayout
   private let views: [[SceneView]]
 
   /// The scene in rows of a width in points.
   public init(width: CGFloat, scale: CGFloat) throws {
     let icon = try Bitmap(image: Data(PackageResources.palette_png))
+    let grid = PixelGrid(scale: Double(scale))
+    let height = grid.up(100)
+    rows = RowLayout(heights: Array(repeating: height, count: 200))
     views = (0..<rows.count).map { row in
       (0..<3).map { column in
-        let frame = CGRect(
-          x: (width * CGFloat(column) / 3).rounded(.down), y: 0, width: (width / 3).rounded(.up), height: 100)
+        let left = (Double(width) * Double(column) / 3).rounded(.down)
+        let frame = CGRect(x: grid.down(left), y: 0, width: grid.up((Double(width) / 3).rounded(.up)), height: height)
         return SceneView(
           frame: frame,
           request: Self.request(color: Self.color(row: row, column: column), size: frame.size, scale: scale, icon: icon)

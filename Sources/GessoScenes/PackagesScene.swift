@@ -19,9 +19,10 @@ public struct PackagesScene: Scene {
   public init(_ list: PackageList, width: CGFloat, scale: CGFloat) {
     let background = background
     let cards = list.packages.map { Card(package: $0, rowWidth: Double(width)) }
-    rows = RowLayout(heights: cards.map(\.rowHeight))
+    let grid = PixelGrid(scale: Double(scale))
+    rows = RowLayout(heights: cards.map { grid.up($0.rowHeight) })
     views = cards.map { card in
-      let frame = CGRect(x: 0, y: 0, width: width, height: card.rowHeight)
+      let frame = CGRect(x: 0, y: 0, width: grid.up(Double(width)), height: grid.up(card.rowHeight))
       let package = card.package
       return SceneView(
         frame: frame,

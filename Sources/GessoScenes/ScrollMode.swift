@@ -26,3 +26,14 @@ public struct Viewport: Hashable, Sendable {
     self.scale = scale
   }
 }
+
+/// Lengths in points that end between pixels, at any scale: so that bitmaps lie side by side without a seam.
+struct PixelGrid: Sendable {
+  /// Pixels per point.
+  let scale: Double
+
+  /// The next one that is not shorter. A billionth of a pixel does not count.
+  func up(_ points: Double) -> Double { (points * scale - 1e-9).rounded(.up) / scale }
+  /// The next one that is not longer.
+  func down(_ points: Double) -> Double { (points * scale + 1e-9).rounded(.down) / scale }
+}

@@ -144,6 +144,24 @@ struct SceneTests {
     }
   }
 
+  @Test("shows the same pictures in every mode at scales that are not whole", arguments: [1.25, 1.5, 2.625])
+  func fractionalScales(_ scale: Double) throws {
+    let viewport = Viewport(width: 303, height: 410, scale: scale)
+    let list = "Package: a\nStatus: install ok installed\nDescription: some words\n\n"
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("gesso-packages-\(UUID().uuidString)")
+    try Data(String(repeating: list, count: 20).utf8).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    for name in Scenes.names {
+      let scene = try Scenes.make(name, width: 303, scale: CGFloat(scale), packageList: file.path)
+      let script = FlingScript(
+        seconds: 0.3, contentHeight: scene.rows.contentHeight, viewportHeight: viewport.height, seed: 2)
+      let pictures = try ScrollMode.allCases.map {
+        try SceneRunner(scene: scene, mode: $0, viewport: viewport, script: script).picture(at: 0.1)
+      }
+      for picture in pictures.dropFirst() { #expect(picture.hasSamePixels(as: pictures[0]), "\(name)") }
+    }
+  }
+
   @Test("draws each view once when cached, and none when warm, and makes no cell while it scrolls")
   func counts() throws {
     for scene in try Self.scenes() {

@@ -18,18 +18,22 @@ public struct BitmapKey: Hashable, Sendable {
   public let background: Color
 
   private let hash: KeyHash
+  /// The numbers above and the size in points, which the draw block sees: compared by their bits, as NaN is not equal to
+  /// itself, and a key that cannot be found again would be kept for ever.
+  private let numbers: [UInt64]
 
   /// Grows with every change of how requests become pixels.
   private static let version: UInt64 = 1
 
-  init(identity: String, pixels: PixelSize?, scale: Double, background: Color) {
+  init(identity: String, size: CGSize, pixels: PixelSize?, scale: Double, background: Color) {
     self.identity = identity
     self.pixelWidth = Int(pixels?.width ?? 0)
     self.pixelHeight = Int(pixels?.height ?? 0)
     self.scale = scale
     self.background = background
-    let numbers: [UInt64] = [
-      Self.version, UInt64(pixelWidth), UInt64(pixelHeight), scale.bitPattern, background.red.bitPattern,
+    numbers = [
+      Self.version, Double(size.width).bitPattern, Double(size.height).bitPattern, UInt64(pixelWidth),
+      UInt64(pixelHeight), scale.bitPattern, background.red.bitPattern,
       background.green.bitPattern, background.blue.bitPattern, background.alpha.bitPattern,
     ]
     let seed = numbers.withUnsafeBytes { gesso_hash_bytes($0.baseAddress, $0.count) }
@@ -42,8 +46,7 @@ public struct BitmapKey: Hashable, Sendable {
 
   /// Equal in all that changes pixels.
   public static func == (a: BitmapKey, b: BitmapKey) -> Bool {
-    a.hash == b.hash && a.pixelWidth == b.pixelWidth && a.pixelHeight == b.pixelHeight && a.scale == b.scale
-      && a.background == b.background && a.identity == b.identity
+    a.hash == b.hash && a.numbers == b.numbers && a.identity == b.identity
   }
 
   /// Feeds the hash that was computed when the key was made.

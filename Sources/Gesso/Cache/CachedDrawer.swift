@@ -52,6 +52,8 @@ public final class CachedDrawer: Sendable {
   private struct State {
     var jobs: [BitmapKey: Job] = [:]
     var nextNumber = 0
+    /// Jobs that have ended, and whose outcomes are being handed over.
+    var delivering = 0
 
     mutating func takeNumber() -> Int {
       defer { nextNumber += 1 }
@@ -67,9 +69,6 @@ public final class CachedDrawer: Sendable {
   private let counters = DrawerCounters()
   private let state = Lock(State())
 
-  /// The keys that this thread, or task, is drawing right now, the innermost last.
-  @TaskLocal private static var drawing: [BitmapKey] = []
-
   /// A drawer.
   public init(_ configuration: Configuration = Configuration()) {
     cache = configuration.cache
@@ -81,8 +80,8 @@ public final class CachedDrawer: Sendable {
   /// What this drawer has done so far.
   public var statistics: DrawerStatistics { counters.snapshot }
 
-  /// Whether a draw waits or runs.
-  public var isBusy: Bool { state.withLock { !$0.jobs.isEmpty } }
+  /// Whether a draw waits or runs, or an outcome has not reached the completion queue yet.
+  public var isBusy: Bool { state.withLock { !$0.jobs.isEmpty || $0.delivering > 0 } }
 
   /// Looks a bitmap up. Never draws.
   public func cachedBitmap(for request: DrawRequest) -> Bitmap? { cache.bitmap(for: request.cacheKey) }
@@ -145,7 +144,7 @@ public final class CachedDrawer: Sendable {
   public func bitmapNow(for request: DrawRequest) throws(DrawError) -> Bitmap {
     let key = request.cacheKey
     if let bitmap = hit(request) { return bitmap }
-    if Self.drawing.contains(key) { throw .recursive(key: request.key) }
+    if DrawStack.contains(key, of: self) { throw .recursive(key: request.key) }
     enum Part {
       case draws(DrawRequest)
       case waits
@@ -169,7 +168,7 @@ public final class CachedDrawer: Sendable {
         return .draws(job.request)
       }
       // Who draws must not wait for one who may be waiting for him.
-      guard Self.drawing.isEmpty else { return .drawsAlone }
+      guard DrawStack.isEmpty else { return .drawsAlone }
       state.jobs[key]!.waiters.append(task)
       return .waits
     }
@@ -250,8 +249,12 @@ public final class CachedDrawer: Sendable {
     let key = request.cacheKey
     // Between a caller's look into the cache and its turn here another draw of the key may have ended.
     let outcome = cache.bitmap(for: key).map { DrawOutcome.memoryHit($0) } ?? drawn(request)
-    let waiters = state.withLock { $0.jobs.removeValue(forKey: key)?.waiters ?? [] }
+    let waiters = state.withLock { state in
+      state.delivering += 1
+      return state.jobs.removeValue(forKey: key)?.waiters ?? []
+    }
     for waiter in waiters { waiter.deliver(outcome) }
+    state.withLock { $0.delivering -= 1 }
     return outcome
   }
 
@@ -259,7 +262,7 @@ public final class CachedDrawer: Sendable {
   private func drawn(_ request: DrawRequest) -> DrawOutcome {
     counters.draws.increment()
     let begin = MonotonicClock.now
-    let result = Self.$drawing.withValue(Self.drawing + [request.cacheKey]) {
+    let result = DrawStack.with(request.cacheKey, of: self) {
       Result { () throws(DrawError) in try request.makeBitmap() }
     }
     let end = MonotonicClock.now

@@ -19,8 +19,8 @@ public enum DrawPriority: Int, CaseIterable, Comparable, Sendable {
 
 /// A picture that can be drawn, and the key that it is kept under.
 ///
-/// The draw block runs on a worker thread, at most once at a time for one key. It must draw the same picture whenever
-/// the key, the size, the scale and the background are the same.
+/// The draw block runs on a worker thread, or on that of a caller who asks for the bitmap now. It must draw the same
+/// picture whenever the key, the size, the scale and the background are the same.
 public struct DrawRequest: Sendable {
   /// Draws into the context; the rectangle is the whole bitmap in points, from (0, 0).
   public typealias DrawBlock = @Sendable (borrowing DrawingContext, CGRect) throws -> Void
@@ -53,7 +53,8 @@ public struct DrawRequest: Sendable {
     self.priority = priority
     self.draw = draw
     pixels = Result { () throws(RasterError) in try PixelSize(points: size, scale: scale) }
-    cacheKey = BitmapKey(identity: key, pixels: try? pixels.get(), scale: Double(scale), background: background)
+    cacheKey = BitmapKey(
+      identity: key, size: size, pixels: try? pixels.get(), scale: Double(scale), background: background)
   }
 
   /// Draws the bitmap now, on the calling thread, without any cache.

@@ -10,13 +10,14 @@ public final class DrawTask: Sendable {
   static let ended = DrawTask()
 
   private let isOver: Atomic<Bool>
-  private let completion: Completion?
+  /// Taken out when it is called, so that a task which is kept does not keep what its completion refers to.
+  private let completion: Lock<Completion?>
   private let queue: (any CompletionQueue)?
   private let cancellation: (@Sendable (DrawTask) -> Void)?
 
   private init() {
     isOver = Atomic(true)
-    completion = nil
+    completion = Lock(nil)
     queue = nil
     cancellation = nil
   }
@@ -25,7 +26,7 @@ public final class DrawTask: Sendable {
     queue: any CompletionQueue, cancellation: @escaping @Sendable (DrawTask) -> Void, completion: @escaping Completion
   ) {
     isOver = Atomic(false)
-    self.completion = completion
+    self.completion = Lock(completion)
     self.queue = queue
     self.cancellation = cancellation
   }
@@ -40,14 +41,22 @@ public final class DrawTask: Sendable {
   public func cancel() {
     guard claim(), let queue else { return }
     cancellation?(self)
-    queue.enqueue { [completion] in completion?(.cancelled) }
+    let completion = takeCompletion()
+    queue.enqueue { completion?(.cancelled) }
   }
 
   /// Delivers an outcome, unless the task is cancelled before its turn comes.
   func deliver(_ outcome: DrawOutcome) {
     queue?.enqueue { [self] in
       // Decided here and not when the result came: a cancel until this very moment wins.
-      if claim() { completion?(outcome) }
+      if claim() { takeCompletion()?(outcome) }
+    }
+  }
+
+  private func takeCompletion() -> Completion? {
+    completion.withLock { completion in
+      defer { completion = nil }
+      return completion
     }
   }
 

@@ -48,7 +48,7 @@ public final class MemoryCache: BitmapCache {
   public func removeAll() {
     let gone = entries.withLock { entries in
       let old = entries
-      entries = RecencyList(limit: old.limit)
+      entries = RecencyList(limit: old.limit, evictions: old.evictions)
       return old
     }
     withExtendedLifetime(gone) {}
@@ -74,14 +74,17 @@ struct RecencyList {
 
   let limit: Int
   private(set) var byteCount = 0
-  private(set) var evictions = 0
+  private(set) var evictions: Int
   private var index: [BitmapKey: Int] = [:]
   private var entries: [Entry] = []
   private var free: [Int] = []
   private var newest = -1
   private var oldest = -1
 
-  init(limit: Int) { self.limit = limit }
+  init(limit: Int, evictions: Int = 0) {
+    self.limit = limit
+    self.evictions = evictions
+  }
 
   var count: Int { index.count }
 

@@ -84,26 +84,27 @@ public final class CellRegistry {
 
   /// A cell to show a row with: one that was given back, else one that was made ahead, else a new one, with a warning.
   public func dequeue(_ identifier: String) throws(CellError) -> any ReusableCell {
-    guard var pool = pools[identifier] else {
+    guard let make = pools[identifier]?.make else {
       throw .notRegistered(identifier: identifier, registered: Array(pools.keys))
     }
-    let cell: any ReusableCell
-    if let reused = pool.reusable.popLast() {
+    // The pool is up to date before anybody else's code is called, which may use the registry.
+    if let reused = pools[identifier]!.reusable.popLast() {
+      pools[identifier]!.handedOut.insert(ObjectIdentifier(reused))
       statistics.fromReuse += 1
       reused.prepareForReuse()
-      cell = reused
-    } else if let premade = pool.premade.popLast() {
-      statistics.fromPremade += 1
-      cell = premade
-    } else {
-      statistics.made += 1
-      warn(
-        "a cell of \"\(identifier)\" was made while one was waited for (\(pool.handedOut.count) are in use); "
-          + "a larger cacheSize would have had it ready")
-      cell = pool.make()
+      return reused
     }
-    pool.handedOut.insert(ObjectIdentifier(cell))
-    pools[identifier] = pool
+    if let premade = pools[identifier]!.premade.popLast() {
+      pools[identifier]!.handedOut.insert(ObjectIdentifier(premade))
+      statistics.fromPremade += 1
+      return premade
+    }
+    statistics.made += 1
+    warn(
+      "a cell of \"\(identifier)\" was made while one was waited for (\(pools[identifier]!.handedOut.count) are in use); "
+        + "a larger cacheSize would have had it ready")
+    let cell = make()
+    pools[identifier]?.handedOut.insert(ObjectIdentifier(cell))
     return cell
   }
 

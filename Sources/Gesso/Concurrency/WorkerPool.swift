@@ -12,14 +12,17 @@ final class WorkerPool: Sendable {
   typealias Job = @Sendable () -> Void
 
   private struct Queue {
-    var jobs: [Job?] = []
+    var jobs: [(number: Int, job: Job)?] = []
     var head = 0
 
-    mutating func append(_ job: @escaping Job) { jobs.append(job) }
+    mutating func append(_ job: @escaping Job, number: Int) { jobs.append((number, job)) }
+
+    /// When the first job came; later ones have larger numbers.
+    var firstNumber: Int? { head < jobs.count ? jobs[head]?.number : nil }
 
     mutating func popFirst() -> Job? {
       guard head < jobs.count else { return nil }
-      let job = jobs[head]
+      let job = jobs[head]?.job
       jobs[head] = nil
       head += 1
       if head == jobs.count {
@@ -37,8 +40,24 @@ final class WorkerPool: Sendable {
   private final class Shared: Sendable {
     struct State {
       var queues = [Queue](repeating: Queue(), count: DrawPriority.allCases.count)
+      var submitted = 0
+      var taken = 0
       var sleeping = 0
       var isStopped = false
+
+      /// The most urgent job; but each eighth time the oldest one, so that none waits for ever.
+      mutating func takeJob() -> Job? {
+        taken += 1
+        if taken % 8 == 0 {
+          let waiting = queues.indices.filter { queues[$0].firstNumber != nil }
+          guard let oldest = waiting.min(by: { queues[$0].firstNumber! < queues[$1].firstNumber! }) else { return nil }
+          return queues[oldest].popFirst()
+        }
+        for priority in queues.indices.reversed() {
+          if let job = queues[priority].popFirst() { return job }
+        }
+        return nil
+      }
     }
     let state = Lock(State())
     let wake = DispatchSemaphore(value: 0)
@@ -48,9 +67,7 @@ final class WorkerPool: Sendable {
       while true {
         var isStopped = false
         let job = state.withLock { state -> Job? in
-          for priority in state.queues.indices.reversed() {
-            if let job = state.queues[priority].popFirst() { return job }
-          }
+          if let job = state.takeJob() { return job }
           isStopped = state.isStopped
           if !isStopped { state.sleeping += 1 }
           return nil
@@ -93,7 +110,8 @@ final class WorkerPool: Sendable {
   /// Does a job on one of the threads.
   func submit(priority: DrawPriority = .normal, _ job: @escaping Job) {
     let wakes = shared.state.withLock { state in
-      state.queues[priority.rawValue].append(job)
+      state.submitted += 1
+      state.queues[priority.rawValue].append(job, number: state.submitted)
       guard state.sleeping > 0 else { return false }
       state.sleeping -= 1
       return true

@@ -1,5 +1,6 @@
 internal import CGesso
 internal import CGessoFiles
+import Dispatch
 import Foundation
 
 /// What can go wrong when an image file is read or written.
@@ -78,22 +79,29 @@ extension Bitmap {
   /// Reads and decodes a PNG, JPEG or WebP file on the calling thread; ``load(contentsOf:options:)`` does it in the
   /// background.
   public convenience init(contentsOf url: URL, options: ImageOptions = ImageOptions()) throws(ImageFileError) {
-    let data: Data
-    do {
-      data = try FileBytes.read(url.path)
-    } catch {
-      throw .cannotRead(path: url.path, reason: error.reason)
-    }
-    try self.init(image: data, source: url.path, options: options)
+    try self.init(image: Self.read(url), source: url.path, options: options)
   }
+
+  private static func read(_ url: URL) throws(ImageFileError) -> Data {
+    do { return try FileBytes.read(url.path) } catch { throw .cannotRead(path: url.path, reason: error.reason) }
+  }
+
+  private static let fileQueue = DispatchQueue(label: "gesso.files", attributes: .concurrent)
 
   /// Reads and decodes an image file on a worker thread.
   public static func load(
     contentsOf url: URL, options: ImageOptions = ImageOptions()
   ) async throws(ImageFileError) -> Bitmap {
     let result: Result<Bitmap, ImageFileError> = await callback { finish in
-      WorkerPool.shared.submit {
-        finish(Result { () throws(ImageFileError) in try Bitmap(contentsOf: url, options: options) })
+      fileQueue.async {
+        // A slow disk keeps a thread of its own waiting, and no worker.
+        let data = Result { () throws(ImageFileError) in try read(url) }
+        WorkerPool.shared.submit {
+          finish(
+            Result { () throws(ImageFileError) in
+              try Bitmap(image: data.get(), source: url.path, options: options)
+            })
+        }
       }
     }
     return try result.get()

@@ -12,7 +12,7 @@ struct AtomicFile {
   var path: String { directory + "/" + name }
 
   func write(_ data: Data) throws(StorageError) {
-    let madeIn = try makeDirectory()
+    try makeDirectory()
     let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { throw .last("open", directory) }
     defer { close(folder) }
@@ -29,7 +29,7 @@ struct AtomicFile {
     }
     guard isDurable else { return }
     guard fsync(folder) == 0 else { throw .last("sync", directory) }
-    for parent in madeIn { try sync(parent) }
+    try DurableDirectories.shared.keep(directory)
   }
 
   /// Writes all bytes and closes, whatever happens.
@@ -54,8 +54,8 @@ struct AtomicFile {
     guard failure == 0 else { throw .system(operation: "write", path: path, code: failure) }
   }
 
-  /// Makes the directory and its parents. Returns the parents in which one was made, whose entries are to be synced.
-  private func makeDirectory() throws(StorageError) -> [String] {
+  /// Makes the directory and its parents.
+  private func makeDirectory() throws(StorageError) {
     var missing: [String] = []
     var path = directory
     var information = stat()
@@ -64,20 +64,38 @@ struct AtomicFile {
       path = (path as NSString).deletingLastPathComponent
       if path.isEmpty { path = "." }
     }
-    for path in missing.reversed() where mkdir(path, 0o700) != 0 && errno != EEXIST {
-      throw .last("make the directory", path)
-    }
-    return missing.map { path in
-      let parent = (path as NSString).deletingLastPathComponent
-      return parent.isEmpty ? "." : parent
+    for path in missing.reversed() {
+      guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .last("make the directory", path) }
+      DurableDirectories.shared.forget(path)
     }
   }
+}
 
-  private func sync(_ directory: String) throws(StorageError) {
-    let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard folder >= 0 else { throw .last("open", directory) }
-    defer { close(folder) }
-    guard fsync(folder) == 0 else { throw .last("sync", directory) }
+/// Which directories are known to survive a power cut: their entries in the directories above them have been synced.
+///
+/// Each one once in a process, whoever made it: a directory that another write has made is no safer for that.
+private final class DurableDirectories: Sendable {
+  static let shared = DurableDirectories()
+  private let kept = Lock<Set<String>>([])
+
+  func forget(_ directory: String) { kept.withLock { _ = $0.remove(directory) } }
+
+  /// Syncs the directories above one, up to the first that may not be opened, which then is not ours.
+  func keep(_ directory: String) throws(StorageError) {
+    var path = directory
+    while path.count > 1, !kept.withLock({ $0.contains(path) }) {
+      var parent = (path as NSString).deletingLastPathComponent
+      if parent.isEmpty { parent = "." }
+      let folder = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      guard folder >= 0 else { return }
+      defer { close(folder) }
+      // File systems that have no syncing of directories say EINVAL: there is no more to be had.
+      guard fsync(folder) == 0 || errno == EINVAL || errno == EROFS else { throw .last("sync", parent) }
+      let safe = path
+      kept.withLock { _ = $0.insert(safe) }
+      if parent == "." { return }
+      path = parent
+    }
   }
 }
 

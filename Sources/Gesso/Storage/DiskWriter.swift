@@ -32,7 +32,7 @@ public final class DiskWriter: Sendable {
   private let queues: [StorageLocation: DispatchQueue]
 
   /// A writer.
-  /// - Parameter completions: where completions are called, never before the call that asked returns.
+  /// - Parameter completions: where completions are called, never from within the call that asked.
   public init(
     directories: StorageDirectories = .standard(), completions: any CompletionQueue = DispatchQueue.main
   ) {
@@ -50,10 +50,10 @@ public final class DiskWriter: Sendable {
   ///   - value: data, a ``PropertyList``, an ``EncodedBitmap``, or a type of your own.
   ///   - location: where to, and how safely.
   ///   - name: the file's name; unique if `nil`. A file of that name is replaced.
-  ///   - completion: called on the writer's completion queue.
+  ///   - completion: called on the writer's completion queue; `nil` if nobody cares.
   public func write(
     _ value: some Persistable, to location: StorageLocation, named name: String? = nil,
-    completion: (@Sendable (Outcome) -> Void)? = nil
+    completion: (@Sendable (Outcome) -> Void)?
   ) {
     perform(value, to: location, named: name) { [completions] outcome in
       guard let completion else { return }
@@ -64,7 +64,7 @@ public final class DiskWriter: Sendable {
   /// Writes a bitmap, and calls back exactly once.
   public func write(
     _ bitmap: Bitmap, as format: ImageFormat, to location: StorageLocation, named name: String? = nil,
-    completion: (@Sendable (Outcome) -> Void)? = nil
+    completion: (@Sendable (Outcome) -> Void)?
   ) {
     write(EncodedBitmap(bitmap, as: format), to: location, named: name, completion: completion)
   }

@@ -28,11 +28,13 @@ public enum PropertyList: Hashable, Sendable {
   /// Reads a property list, XML or binary.
   public init(decoding data: Data) throws(StorageError) {
     let object: Any
+    var format = PropertyListSerialization.PropertyListFormat.xml
     do {
-      object = try PropertyListSerialization.propertyList(from: data, format: nil)
+      object = try PropertyListSerialization.propertyList(from: data, format: &format)
     } catch {
       throw .notEncodable("not a property list: \(error.localizedDescription)")
     }
+    guard format == .xml || format == .binary else { throw .notEncodable("not an XML or binary property list") }
     self = try Self.convert(object, at: "")
   }
 
@@ -57,14 +59,35 @@ public enum PropertyList: Hashable, Sendable {
     }
   }
 
-  /// By what a number was made of: Foundation's answer to every numeric cast, and 1 to that to `Bool`.
+  /// By the type that a number was made of: Foundation's answer to every numeric cast, and 1 to that to `Bool`.
   private static func number(_ value: Any) -> PropertyList? {
+    func real(_ value: some BinaryFloatingPoint) -> PropertyList { .real(Double(value)) }
+    let type = type(of: value)
+    if type == Bool.self, let value = value as? Bool { return .bool(value) }
+    if type is any BinaryInteger.Type, let value = value as? any BinaryInteger {
+      return Int(exactly: value).map { .integer($0) }
+    }
+    if type is any BinaryFloatingPoint.Type, let value = value as? any BinaryFloatingPoint { return real(value) }
     guard let number = value as? NSNumber else { return nil }
+    if Swift.type(of: number) == Swift.type(of: NSNumber(value: true)) { return .bool(number.boolValue) }
     switch String(cString: number.objCType) {
-    case "c", "B": return .bool(number.boolValue)
     case "d", "f": return .real(number.doubleValue)
     case "Q": return Int(exactly: number.uint64Value).map { .integer($0) }
     default: return .integer(number.intValue)
+    }
+  }
+
+  private var fitsXML: Bool {
+    func fits(_ text: String) -> Bool {
+      text.unicodeScalars.allSatisfy {
+        ($0.value >= 32 && $0.value != 0xFFFE && $0.value != 0xFFFF) || $0 == "\t" || $0 == "\n"
+      }
+    }
+    return switch self {
+    case .string(let value): fits(value)
+    case .array(let items): items.allSatisfy(\.fitsXML)
+    case .dictionary(let items): items.allSatisfy { fits($0.key) && $0.value.fitsXML }
+    default: true
     }
   }
 
@@ -86,10 +109,11 @@ extension PropertyList: Persistable {
   /// `plist`.
   public var pathExtension: String { "plist" }
 
-  /// The property list as XML.
+  /// The property list as XML; binary if it has characters that XML cannot hold, such as control characters.
   public func persistedData() throws(StorageError) -> Data {
     do {
-      return try PropertyListSerialization.data(fromPropertyList: object, format: .xml, options: 0)
+      return try PropertyListSerialization.data(
+        fromPropertyList: object, format: fitsXML ? .xml : .binary, options: 0)
     } catch {
       throw .notEncodable("not a property list: \(error.localizedDescription)")
     }

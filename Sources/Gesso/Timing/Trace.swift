@@ -35,6 +35,7 @@ public final class Trace: Sendable {
 
   /// Records the value of a counter at this moment.
   public func counter(_ name: String, _ value: Double) {
+    guard value.isFinite else { return }  // JSON has no such numbers
     append(
       Event(
         phase: "C", name: name, category: "counter", begin: MonotonicClock.now, duration: 0, thread: Self.thread,

@@ -63,6 +63,8 @@ struct DrawingTests {
       make("a", 4, 1, .red), make("b", 4, 1, .red), make("a", 5, 1, .red), make("a", 4, 2, .red),
       make("a", 2, 2, .red), make("a", 4, 1, .blue), make("a", 4, 1, Color.red.withAlpha(0.5)),
       make("a", 4, 1, .clear), make("", 4, 1, .red), make("a\u{0}", 4, 1, .red),
+      // As many pixels as another one, but the draw block sees another size.
+      make("a", 3.5, 1, .red),
     ]
     #expect(Set(variants.map(\.cacheKey)).count == variants.count)
     for _ in 0..<2 {
@@ -248,6 +250,33 @@ struct CancellingTests {
     gate.open()
   }
 
+  @Test("lets go of the completion once it is called")
+  func releases() async throws {
+    final class View: Sendable {}
+    let drawer = drawer()
+    weak var view: View?
+    let task: DrawTask
+    do {
+      let strong = View()
+      view = strong
+      task = drawer.draw(request("released")) { _ in withExtendedLifetime(strong) {} }
+    }
+    #expect(await eventually { task.isFinished && view == nil })
+  }
+
+  @Test("is idle only when all outcomes are on their way")
+  func settled() async {
+    let queue = DrainedCompletionQueue()
+    let drawer = drawer(completions: queue)
+    for index in 0..<2000 {
+      let called = Box(false)
+      drawer.draw(request("settled \(index)")) { _ in called.update { $0 = true } }
+      while drawer.isBusy {}
+      queue.drain()
+      #expect(called.value)
+    }
+  }
+
   @Test("does nothing to a request that has ended")
   func ended() async throws {
     let drawer = drawer()
@@ -389,6 +418,21 @@ struct FailingTests {
     #expect(outcomes.value.count == 1)
     #expect(throws: DrawError.self) { try drawer.bitmapNow(for: wrong) }
     await #expect(throws: DrawError.self) { try await drawer.bitmap(for: wrong) }
+  }
+
+  @Test("ends requests whose numbers are not numbers, and forgets them")
+  func notANumber() async {
+    let drawer = drawer()
+    let requests = [
+      request("nan", color: Color(white: 0, alpha: .nan)), request("nan", color: Color(red: .nan, green: 0, blue: 0)),
+      DrawRequest(key: "nan", size: CGSize(width: 1, height: 1), scale: .nan) { _, _ in },
+    ]
+    for request in requests {
+      #expect(request.cacheKey == request.cacheKey)
+      await #expect(throws: DrawError.self) { try await drawer.bitmap(for: request) }
+      #expect(throws: DrawError.self) { try drawer.bitmapNow(for: request) }
+    }
+    #expect(!drawer.isBusy)
   }
 
   @Test("lets a completion use the drawer, and a draw block take its caller's lock")

@@ -86,6 +86,21 @@ struct WorkerPoolTests {
     #expect(await eventually { done.value == 300 })
   }
 
+  @Test("does what is less urgent as well, while more urgent jobs keep coming")
+  func ageing() async {
+    let pool = WorkerPool(count: 1)
+    let done = Box(false)
+    let urgent = Box(0)
+    @Sendable func again() {
+      urgent.increment()
+      if !done.value, urgent.value < 100_000 { pool.submit(priority: .veryHigh, again) }
+    }
+    for _ in 0..<3 { pool.submit(priority: .veryHigh, again) }
+    pool.submit(priority: .veryLow) { done.update { $0 = true } }
+    #expect(await eventually { done.value })
+    #expect(urgent.value < 100_000)
+  }
+
   @Test("has at least one thread, and by default leaves a processor to the main thread")
   func count() {
     #expect(WorkerPool(count: 0).count == 1)

@@ -87,6 +87,28 @@ struct CellRegistryTests {
     #expect(registry.statistics.made == 0)
   }
 
+  @Test("loses no cell when a cell's own code uses the registry")
+  func reentrant() throws {
+    final class Parent: ReusableCell {
+      var child: TestCell?
+      var giveBack: (TestCell) -> Void = { _ in }
+      func prepareForReuse() {
+        if let child { giveBack(child) }
+        child = nil
+      }
+    }
+    let registry = CellRegistry { _ in }
+    registry.register(reuseIdentifier: "row", cacheSize: 0) { Parent() }
+    registry.register(TestCell.self, forReuseIdentifier: "child", cacheSize: 1)
+    let parent = try registry.dequeue("row", as: Parent.self)
+    parent.child = try registry.dequeue("child", as: TestCell.self)
+    parent.giveBack = { try? registry.enqueue($0, forReuseIdentifier: "child") }
+    let child = parent.child
+    try registry.enqueue(parent, forReuseIdentifier: "row")
+    #expect(try registry.dequeue("row", as: Parent.self) === parent)
+    #expect(try registry.dequeue("child", as: TestCell.self) === child)
+  }
+
   @Test("takes back only what it handed out, and once")
   func returning() throws {
     let registry = CellRegistry { _ in }

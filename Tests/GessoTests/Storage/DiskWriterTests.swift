@@ -77,16 +77,21 @@ struct DiskWriterTests {
   func foundationDictionaries() throws {
     let list = try PropertyList(
       [
-        "a": 1, "b": true, "c": 2.5, "d": ["x", Data([1])] as [Any], "e": Int8(1), "f": NSNumber(value: false),
-        "g": 1.0,
+        "a": 1, "b": true, "c": 2.5, "d": ["x", Data([1])] as [Any], "e": Int8(65), "f": NSNumber(value: false),
+        "g": CGFloat(1),
       ])
     #expect(
-      list == ["a": 1, "b": true, "c": 2.5, "d": .array(["x", .data(Data([1]))]), "e": 1, "f": false, "g": 1.0])
+      list == ["a": 1, "b": true, "c": 2.5, "d": .array(["x", .data(Data([1]))]), "e": 65, "f": false, "g": 1.0])
     #expect(throws: StorageError.self) { try PropertyList(["large": UInt64.max]) }
     #expect(throws: StorageError.notEncodable("a property list cannot hold a NSNull, found at a.b[1]")) {
       try PropertyList(["a": ["b": [1, NSNull()] as [Any]]])
     }
-    #expect(throws: StorageError.self) { try PropertyList(decoding: Data("<plist".utf8)) }
+    for text in ["<plist", "hello", "{ a = b; }", ""] {
+      #expect(throws: StorageError.self, "\(text)") { try PropertyList(decoding: Data(text.utf8)) }
+    }
+    let odd: PropertyList = ["control \u{1}": ["\u{FFFE}", "\t\n\r"]]
+    #expect(try PropertyList(decoding: odd.persistedData()) == odd)
+    #expect(try odd.persistedData().starts(with: Data("bplist".utf8)), "XML has no such characters")
   }
 
   @Test("writes bitmaps as PNG and JPEG that decode again", arguments: [ImageFormat.png, .jpeg(), .webp(), .blob])

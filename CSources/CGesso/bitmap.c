@@ -1,5 +1,6 @@
 #include "internal.h"
 
+static _Atomic uint64_t last_number;
 static _Atomic uint64_t bitmaps_created, bitmaps_alive, bytes_alive;
 
 gesso_status gesso_memory_statistics_get(gesso_memory_statistics *statistics)
@@ -39,6 +40,7 @@ static gesso_bitmap *make(uint32_t width, uint32_t height, gesso_format format, 
     if (!bitmap) return NULL;
     atomic_init(&bitmap->references, 1);
     atomic_init(&bitmap->frozen, false);
+    bitmap->number = atomic_fetch_add_explicit(&last_number, 1, memory_order_relaxed) + 1;
     bitmap->width = width;
     bitmap->height = height;
     bitmap->format = format;

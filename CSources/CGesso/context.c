@@ -83,9 +83,11 @@ gesso_status gesso_context_finish(gesso_context *context, gesso_bitmap **bitmap)
     if (context->cairo) {
         gesso_check_cairo(context);
         cairo_surface_flush(context->surface);
-        if (context->bitmap->format == GESSO_FORMAT_XRGB32 && !gesso_bitmap_is_frozen(context->bitmap))
-            make_opaque(context->bitmap);
     }
+    /* Kernels keep the byte of pixels that have it. */
+    if ((context->cairo || !context->owns_bitmap) && context->bitmap->format == GESSO_FORMAT_XRGB32
+        && !gesso_bitmap_is_frozen(context->bitmap))
+        make_opaque(context->bitmap);
     gesso_status status = context->status;
     if (!status && bitmap) {
         if (context->owns_bitmap) gesso_bitmap_freeze(context->bitmap);

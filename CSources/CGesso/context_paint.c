@@ -285,7 +285,6 @@ void gesso_context_draw_bitmap(
     if (gesso_shape_of_rect(context, x, y, width, height, &rectangle)
         && gesso_fast_bitmap(context, bitmap, &rectangle))
         return;
-    if (!gesso_cairo(context)) return;
     gesso_bitmap *padded = NULL;
     gesso_status status = gesso_surface_check(bitmap);
     if (status == GESSO_UNSUPPORTED) {
@@ -297,7 +296,11 @@ void gesso_context_draw_bitmap(
         gesso_context_fail(context, status);
         return;
     }
-    cairo_surface_t *source = gesso_surface_over(bitmap);
+    cairo_surface_t *source = gesso_cairo(context) ? gesso_surface_over(bitmap) : NULL;
+    if (!source) {
+        gesso_bitmap_release(padded);
+        return;
+    }
     gesso_context_fail(context, gesso_status_of_cairo(cairo_surface_status(source)));
     if (context->status == GESSO_OK) {
         cairo_path_t *path = gesso_path_set_aside(context->cairo);

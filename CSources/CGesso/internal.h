@@ -18,6 +18,7 @@
 struct gesso_bitmap {
     _Atomic uint32_t references;
     _Atomic bool frozen;
+    uint64_t number; /* that no other bitmap of the process gets */
     uint32_t width, height;
     gesso_format format;
     ptrdiff_t stride;

@@ -24,6 +24,8 @@ struct ProfileCommand {
   }
 
   private mutating func run() async throws {
+    // Read by the core when it draws for the first time.
+    setenv("GESSO_RASTER", options.raster.rawValue, 1)
     let viewport = options.viewport
     let scenes = try options.scenes.map {
       try Scenes.make(
@@ -47,7 +49,7 @@ struct ProfileCommand {
       }
     }
     Console.progress("")
-    print(ProfileTable(runs: runs).text)
+    print(ProfileTable(runs: runs, raster: options.raster).text)
     print(pictures.summary)
     try await write(ProfileDocument(options: options, runs: runs).json(), named: "frames.json")
     try await write(trace.json(), named: "trace.json")

@@ -10,6 +10,7 @@ struct ProfileDocument: Encodable {
     let hz: Int
     let seconds: Double
     let viewport: String
+    let raster: Raster
     let seed: UInt64
     let repeats: Int
   }
@@ -58,7 +59,7 @@ struct ProfileDocument: Encodable {
     versions = ["gesso": gessoVersion, "cairo": cairoVersion, "swift": swiftVersion]
     self.options = Options(
       scenes: options.scenes, modes: options.modes.map(\.rawValue), hz: options.hertz, seconds: options.seconds,
-      viewport: options.viewportText, seed: options.seed, repeats: options.repeats)
+      viewport: options.viewportText, raster: options.raster, seed: options.seed, repeats: options.repeats)
     self.runs = runs.map {
       Run(
         scene: $0.run.scene, mode: $0.run.mode.rawValue, turn: $0.turn, hz: options.hertz,

@@ -1,6 +1,14 @@
 import Foundation
 import GessoScenes
 
+/// What draws.
+enum Raster: String, Encodable {
+  /// Cairo alone: the cost that a program has which draws by a general library, and what the modes differ in.
+  case cairo
+  /// Gesso's kernels, and Cairo for what has none.
+  case gesso
+}
+
 /// What `gesso profile` is to do.
 struct ProfileOptions {
   static let help = """
@@ -21,6 +29,7 @@ struct ProfileOptions {
       --seconds S         of scrolling, for each scene and mode; 2.5 by default
       --viewport WxH@S    points, and pixels per point; 390x844@2 by default
       --packages FILE     the list that the scene packages shows; \(PackageList.systemPath) by default
+      --raster NAME       what draws, in every mode: cairo (by default), or gesso, which has kernels of its own
       --seed N            of the fling; 1 by default
       --out DIR           where files are written; profile by default
       --quick             a second of each, once
@@ -34,13 +43,14 @@ struct ProfileOptions {
   var viewport: Viewport
   var viewportText: String
   var packageList: String
+  var raster: Raster
   var seed: UInt64
   var output: String
   var repeats: Int
 
   init(_ arguments: [String]) throws(UsageError) {
     let options = try Options(
-      arguments, values: ["scene", "mode", "hz", "seconds", "viewport", "packages", "seed", "out"],
+      arguments, values: ["scene", "mode", "hz", "seconds", "viewport", "packages", "raster", "seed", "out"],
       flags: ["quick"], help: Self.help)
     let isQuick = options.has("quick")
     scenes = try options.names("scene", of: Scenes.names)
@@ -58,6 +68,7 @@ struct ProfileOptions {
       "viewport", default: Viewport(width: 390, height: 844, scale: 2),
       expected: "WIDTHxHEIGHT@SCALE, as 390x844@2, at most 16,000 pixels on a side", parse: Self.viewport)
     packageList = options.string("packages") ?? PackageList.systemPath
+    raster = try options.value("raster", default: .cairo, expected: "cairo or gesso") { Raster(rawValue: $0) }
     seed = try options.value("seed", default: 1, expected: "a whole number, 0 or more") { UInt64($0) }
     output = options.string("out") ?? "profile"
     if output.isEmpty { throw UsageError("--out needs a directory", help: Self.help) }

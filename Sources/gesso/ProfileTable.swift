@@ -5,6 +5,7 @@ import GessoScenes
 /// The table of a profile: a line for each scene and mode, medians over the repeats.
 struct ProfileTable {
   let runs: [ProfileRun]
+  let raster: Raster
 
   private struct Column: Sendable {
     let title: String
@@ -55,7 +56,8 @@ struct ProfileTable {
         )
       }
     }
-    return "Times in ms, on the main thread.\n" + align(lines) + "\n" + notes.joined(separator: "\n")
+    return "Times in ms, on the main thread; drawn by \(raster.rawValue).\n" + align(lines) + "\n"
+      + notes.joined(separator: "\n")
   }
 
   /// Both of Apple's scales: that of XCTest, and that of the Organizer.

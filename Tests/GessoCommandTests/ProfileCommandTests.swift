@@ -53,7 +53,8 @@ struct CommandLineTests {
       (["profile", "--seconds", "1e9"], "--seconds 1e9"), (["profile", "--viewport", "0x844@2"], "--viewport 0x844@2"),
       (["profile", "--viewport", "390x844@0"], "--viewport"), (["profile", "--viewport", "390"], "--viewport 390"),
       (["profile", "--viewport", "1e9x1e9@2"], "--viewport"), (["profile", "--viewport", "nanx5@2"], "--viewport"),
-      (["profile", "--seed", "-1"], "--seed -1"), (["profile", "--out"], "--out needs a value"),
+      (["profile", "--raster", "skia"], "--raster skia"), (["profile", "--seed", "-1"], "--seed -1"),
+      (["profile", "--out"], "--out needs a value"),
       (["profile", "--out", ""], "--out needs a directory"), (["profile", "--fast"], "there is no option --fast"),
       (["profile", "quick"], "\"quick\" is not an option"),
     ] as [([String], String)])

@@ -171,7 +171,9 @@ struct SceneTests {
       var views = Set<BitmapKey>()
       for row in 0..<scene.rows.count { views.formUnion(scene.views(inRow: row).map(\.request.cacheKey)) }
       let draws = try #require(counters["draws"])
-      #expect(draws > 0 && draws <= Double(views.count) && draws == counters["bitmaps_created"])
+      let created = try #require(counters["bitmaps_created"])
+      // The icon has copies that are made smaller, which are remembered.
+      #expect(draws > 0 && draws <= Double(views.count) && created >= draws && created <= draws + 4)
       #expect(counters["cells_made"] == 0 && counters["failures"] == 0)
 
       let warm = try runner(scene, .warm).run(hertz: 120).counters
@@ -179,7 +181,7 @@ struct SceneTests {
       #expect(warm["cells_made"] == 0 && warm["memory_hits"]! > 0)
 
       let traditional = try runner(scene, .traditional).run(hertz: 120).counters
-      #expect(traditional["draws"]! > 0 && traditional["draws"] == traditional["bitmaps_created"])
+      #expect(traditional["draws"]! > 0 && traditional["bitmaps_created"]! >= traditional["draws"]!)
     }
   }
 

@@ -13,6 +13,7 @@
  * - Colours are red, green, blue and alpha from 0 to 1, not premultiplied, in sRGB; values outside are clamped.
  *   NaN and infinity are errors everywhere.
  * - Option structs begin with `struct_size`, which the caller sets to `sizeof` of the struct; null means defaults.
+ * - What has no kernel of Gesso's own is drawn by Cairo; with GESSO_RASTER=cairo in the environment, all is.
  * - Nothing is printed, and no state is global but the counters of `gesso_memory_statistics_get`.
  */
 #ifndef GESSO_H

@@ -1,0 +1,201 @@
+#include "resample.h"
+
+#include "kernels.h"
+
+#include <pthread.h>
+
+/* ---- The filter ---- */
+
+/* What one line of the result is made of: samples first ..< first + count, whose weights sum up to 65,536. */
+typedef struct tap {
+    int32_t first, count;
+    uint32_t at;
+} tap;
+
+typedef struct taps {
+    tap *lines;
+    uint32_t *weights;
+} taps;
+
+static void free_taps(taps *t)
+{
+    free(t->lines);
+    free(t->weights);
+}
+
+/* Along one axis: `begin` and `end` in 1/256 of a pixel, from the first pixel on. */
+static bool make_taps(taps *t, int32_t begin, int32_t end, int32_t lines, int32_t samples)
+{
+    double scale = samples * 256.0 / (end - begin);
+    size_t most = (size_t)lines * ((size_t)ceil(scale) + 2);
+    t->lines = malloc((size_t)lines * sizeof *t->lines);
+    t->weights = malloc(most * sizeof *t->weights);
+    if (!t->lines || !t->weights) return false;
+    uint32_t used = 0;
+    for (int32_t i = 0; i < lines; i++) {
+        /* The part of the source under this pixel; at the edges, of what of it is inside. */
+        double from = fmax(0, (i - begin / 256.0) * scale), to = fmin(samples, (i + 1 - begin / 256.0) * scale);
+        int32_t first = (int32_t)fmin(samples - 1, floor(from)), last = (int32_t)fmin(samples, ceil(to));
+        if (last <= first) last = first + 1;
+        double whole = 0;
+        for (int32_t s = first; s < last; s++) whole += fmin(to, s + 1) - fmax(from, s);
+        uint32_t sum = 0, largest = used;
+        t->lines[i] = (tap){first, last - first, used};
+        for (int32_t s = first; s < last; s++, used++) {
+            double part = whole > 0 ? (fmin(to, s + 1) - fmax(from, s)) / whole : 1.0 / (last - first);
+            t->weights[used] = (uint32_t)lrint(65536 * fmax(0, part));
+            sum += t->weights[used];
+            if (t->weights[used] > t->weights[largest]) largest = used;
+        }
+        t->weights[largest] += 65536 - sum; /* so that a flat picture stays what it is */
+    }
+    return true;
+}
+
+static gesso_status resample(
+    const gesso_bitmap *source, gesso_bitmap *result, const taps *columns, const taps *rows)
+{
+    const gesso_kernels *kernels = gesso_kernels_get();
+    size_t values = (size_t)source->width * 4;
+    uint32_t *sums = malloc(values * sizeof *sums);
+    uint16_t *line = malloc(values * sizeof *line);
+    if (!sums || !line) {
+        free(sums);
+        free(line);
+        return GESSO_OUT_OF_MEMORY;
+    }
+    uint32_t solid = source->format == GESSO_FORMAT_XRGB32 ? 0xff000000 : 0;
+    for (uint32_t y = 0; y < result->height; y++) {
+        tap row = rows->lines[y];
+        memset(sums, 0, values * sizeof *sums);
+        for (int32_t i = 0; i < row.count; i++)
+            kernels->accumulate(
+                sums, source->pixels + (ptrdiff_t)(row.first + i) * source->stride, values,
+                rows->weights[row.at + (uint32_t)i]);
+        for (size_t i = 0; i < values; i++) line[i] = (uint16_t)((sums[i] + 128) >> 8);
+        uint32_t *out = (uint32_t *)(result->pixels + (ptrdiff_t)y * result->stride);
+        for (uint32_t x = 0; x < result->width; x++) {
+            tap column = columns->lines[x];
+            const uint16_t *in = line + 4 * (size_t)column.first;
+            const uint32_t *weights = columns->weights + column.at;
+            uint32_t total[4] = {1u << 23, 1u << 23, 1u << 23, 1u << 23};
+            for (int32_t i = 0; i < column.count; i++)
+                for (int c = 0; c < 4; c++) total[c] += weights[i] * in[4 * i + c];
+            out[x] = total[3] >> 24 << 24 | total[2] >> 24 << 16 | total[1] >> 24 << 8 | total[0] >> 24 | solid;
+        }
+    }
+    free(sums);
+    free(line);
+    return GESSO_OK;
+}
+
+static gesso_bitmap *downscale(const gesso_bitmap *source, const gesso_shape *r)
+{
+    int32_t left = gesso_shape_left(r), top = gesso_shape_top(r);
+    int32_t width = ((r->x1 + 255) >> 8) - left, height = ((r->y1 + 255) >> 8) - top;
+    taps columns = {0}, rows = {0};
+    gesso_bitmap *result = NULL;
+    gesso_status status = gesso_bitmap_create_uninitialized(
+        (uint32_t)width, (uint32_t)height, source->format, source->scale, &result);
+    if (!status) {
+        bool fine = make_taps(&columns, r->x0 - left * 256, r->x1 - left * 256, width, (int32_t)source->width)
+            && make_taps(&rows, r->y0 - top * 256, r->y1 - top * 256, height, (int32_t)source->height);
+        status = fine ? resample(source, result, &columns, &rows) : GESSO_OUT_OF_MEMORY;
+    }
+    free_taps(&columns);
+    free_taps(&rows);
+    if (!status) {
+        gesso_bitmap_freeze(result);
+        return result;
+    }
+    gesso_bitmap_release(result);
+    return NULL;
+}
+
+/* ---- Remembering ---- */
+
+enum { ENTRIES = 32 };
+
+typedef struct entry {
+    uint64_t source; /* the bitmap's number, which no other one gets */
+    int32_t x, y, width, height; /* of the rectangle: the fraction of its origin, and its size */
+    uint64_t used;
+    gesso_bitmap *copy;
+} entry;
+
+static struct {
+    pthread_mutex_t lock;
+    entry entries[ENTRIES];
+    uint64_t clock;
+    size_t bytes, limit;
+} memory = {.lock = PTHREAD_MUTEX_INITIALIZER, .limit = 16 << 20};
+
+static size_t bytes_of(const gesso_bitmap *bitmap) { return bitmap ? gesso_bitmap_byte_count(bitmap) : 0; }
+
+/* Forgets an entry; the caller holds the lock. */
+static void forget(entry *e)
+{
+    memory.bytes -= bytes_of(e->copy);
+    gesso_bitmap_release(e->copy);
+    *e = (entry){0};
+}
+
+/* An entry to use anew, the oldest one; the caller holds the lock. */
+static entry *oldest(void)
+{
+    entry *e = &memory.entries[0];
+    for (int i = 1; i < ENTRIES; i++)
+        if (memory.entries[i].used < e->used) e = &memory.entries[i];
+    return e;
+}
+
+static bool matches(const entry *e, const entry *key)
+{
+    return e->copy && e->source == key->source && e->x == key->x && e->y == key->y && e->width == key->width
+        && e->height == key->height;
+}
+
+gesso_bitmap *gesso_downscaled(const gesso_bitmap *source, const gesso_shape *r)
+{
+    if (!gesso_bitmap_is_frozen(source)) return downscale(source, r);
+    entry key = {
+        .source = source->number, .x = r->x0 & 255, .y = r->y0 & 255, .width = r->x1 - r->x0,
+        .height = r->y1 - r->y0};
+    gesso_bitmap *copy = NULL;
+    pthread_mutex_lock(&memory.lock);
+    for (int i = 0; !copy && i < ENTRIES; i++) {
+        entry *e = &memory.entries[i];
+        if (!matches(e, &key)) continue;
+        e->used = ++memory.clock;
+        copy = gesso_bitmap_retain(e->copy);
+    }
+    size_t limit = memory.limit;
+    pthread_mutex_unlock(&memory.lock);
+    if (copy) return copy;
+    /* Without the lock, which a large picture would hold for long; two threads may both make it. */
+    copy = downscale(source, r);
+    if (!copy || bytes_of(copy) > limit / 4) return copy;
+    pthread_mutex_lock(&memory.lock);
+    entry *e = oldest();
+    forget(e);
+    while (memory.bytes + bytes_of(copy) > memory.limit && memory.bytes > 0) {
+        entry *other = NULL;
+        for (int i = 0; i < ENTRIES; i++)
+            if (memory.entries[i].copy && (!other || memory.entries[i].used < other->used)) other = &memory.entries[i];
+        forget(other);
+    }
+    *e = key;
+    e->used = ++memory.clock;
+    e->copy = gesso_bitmap_retain(copy);
+    memory.bytes += bytes_of(copy);
+    pthread_mutex_unlock(&memory.lock);
+    return copy;
+}
+
+void gesso_downscaled_remember(size_t bytes)
+{
+    pthread_mutex_lock(&memory.lock);
+    for (int i = 0; i < ENTRIES; i++) forget(&memory.entries[i]);
+    memory.limit = bytes;
+    pthread_mutex_unlock(&memory.lock);
+}

@@ -1,0 +1,333 @@
+/* The kernels: exact coverage, the same bytes in every instruction set, and no seam to Cairo. */
+#include "check.h"
+
+#include "kernels.h"
+#include "resample.h"
+#include "shape.h"
+
+/* ---- Coverage ---- */
+
+static bool is_inside(const gesso_shape *s, double x, double y)
+{
+    if (x < s->x0 || x > s->x1 || y < s->y0 || y > s->y1) return false;
+    for (int i = 0; i < 4; i++) {
+        double rx = s->rx[i], ry = s->ry[i];
+        bool left = i == 0 || i == 3, top = i < 2;
+        if (rx == 0 || ry == 0) continue;
+        double cx = left ? s->x0 + rx : s->x1 - rx, cy = top ? s->y0 + ry : s->y1 - ry;
+        if ((left ? x < cx : x > cx) && (top ? y < cy : y > cy) && hypot((x - cx) / rx, (y - cy) / ry) > 1) return false;
+    }
+    return true;
+}
+
+/* Coverage of a pixel by 256 × 256 samples, in 255ths. */
+static double supersampled(const gesso_shape *outer, const gesso_shape *inner, int px, int py)
+{
+    int hits = 0;
+    for (int j = 0; j < 256; j++)
+        for (int i = 0; i < 256; i++) {
+            double x = px * 256 + i + 0.5, y = py * 256 + j + 0.5;
+            hits += is_inside(outer, x, y) && !(inner && is_inside(inner, x, y));
+        }
+    return 255.0 * hits / 65536;
+}
+
+static gesso_shape random_shape(uint64_t *seed, int kind)
+{
+    int32_t width = 1 + (int32_t)(random_next(seed) % (kind % 2 ? 2000 : 9000));
+    int32_t height = kind % 5 == 0 ? width : 1 + (int32_t)(random_next(seed) % (kind % 2 ? 2000 : 9000));
+    gesso_shape s = {.x0 = (int32_t)(random_next(seed) % 700), .y0 = (int32_t)(random_next(seed) % 700)};
+    s.x1 = s.x0 + width, s.y1 = s.y0 + height;
+    int32_t smaller = width < height ? width : height;
+    for (int i = 0; i < 4; i++) {
+        if (kind % 3 == 0) s.rx[i] = width / 2, s.ry[i] = height / 2;
+        if (kind % 3 == 1) s.rx[i] = s.ry[i] = (int32_t)(random_next(seed) % (uint32_t)(smaller / 2 + 1));
+    }
+    return s;
+}
+
+static void coverage_is_exact(void)
+{
+    uint64_t seed = 16;
+    double worst = 0, sum = 0;
+    int count = 0;
+    for (int kind = 0; kind < 300; kind++) {
+        gesso_shape outer = random_shape(&seed, kind), inner = outer;
+        int32_t inset = 1 + (int32_t)(random_next(&seed) % 700);
+        inner.x0 += inset, inner.y0 += inset, inner.x1 -= inset, inner.y1 -= inset;
+        for (int i = 0; i < 4; i++) {
+            inner.rx[i] = outer.rx[i] > inset ? outer.rx[i] - inset : 0;
+            inner.ry[i] = outer.ry[i] > inset ? outer.ry[i] - inset : 0;
+        }
+        bool has_inner = kind % 4 == 3 && inner.x0 < inner.x1 && inner.y0 < inner.y1;
+        gesso_mask *mask = gesso_mask_create(&outer, has_inner ? &inner : NULL);
+        int left = gesso_shape_left(&outer), top = gesso_shape_top(&outer);
+        uint8_t *bytes = calloc((size_t)mask->width * (size_t)mask->height, 1);
+        for (int y = 0; y < mask->height; y++)
+            for (uint32_t i = mask->rows[y]; i < mask->rows[y + 1]; i++) {
+                gesso_span s = mask->spans[i];
+                CHECK(s.x >= 0 && s.length > 0 && s.x + s.length <= mask->width);
+                for (int k = 0; k < s.length; k++)
+                    bytes[y * mask->width + s.x + k] = s.value < 0 ? mask->bytes[s.at + k] : (uint8_t)s.value;
+            }
+        /* Some pixels of each: all of them would take minutes. */
+        for (int i = 0; i < 24; i++) {
+            int x = (int)(random_next(&seed) % (uint32_t)mask->width), y = (int)(random_next(&seed) % (uint32_t)mask->height);
+            if (i % 2) x = i % 4 == 1 ? x * x / mask->width : mask->width - 1 - x * x / mask->width;
+            double error = fabs(bytes[y * mask->width + x] - supersampled(&outer, has_inner ? &inner : NULL, left + x, top + y));
+            if (error > worst) worst = error;
+            sum += error, count++;
+        }
+        free(bytes);
+        gesso_mask_release(mask);
+    }
+    CHECK(worst <= 2.5);
+    CHECK(sum / count <= 0.6);
+}
+
+static void remembered_masks_are_the_same(void)
+{
+    uint64_t seed = 17;
+    for (int i = 0; i < 500; i++) {
+        gesso_shape s = random_shape(&seed, i % 40 == 0 ? 3 : i), far = s;
+        far.x0 += 25600, far.x1 += 25600, far.y0 -= 51200, far.y1 -= 51200;
+        gesso_mask *fresh = gesso_mask_create(&s, NULL), *first = gesso_mask_of(&s, NULL), *again = gesso_mask_of(&far, NULL);
+        CHECK(first->byte_count == fresh->byte_count && first->span_count == fresh->span_count);
+        CHECK(memcmp(first->bytes, fresh->bytes, fresh->byte_count) == 0);
+        CHECK(again->span_count == fresh->span_count && memcmp(again->bytes, fresh->bytes, fresh->byte_count) == 0);
+        gesso_mask_release(fresh);
+        gesso_mask_release(first);
+        gesso_mask_release(again);
+    }
+    gesso_mask_remember(0);
+    gesso_mask_remember(64);
+}
+
+/* ---- Instruction sets ---- */
+
+enum { MOST = 68, GUARD = 16 };
+
+static void every_set_gives_the_same_bytes(void)
+{
+    const char *names[] = {"sse2", "avx2", "neon"};
+    const gesso_kernels *reference = gesso_kernels_named("scalar");
+    uint64_t seed = 18;
+    int tried = 0;
+    for (int n = 0; n < 3; n++) {
+        const gesso_kernels *k = gesso_kernels_named(names[n]);
+        if (!k) continue;
+        tried++;
+        for (int count = 0; count < MOST; count++)
+            for (int shift = 0; shift < 8; shift++) {
+                uint32_t source[MOST + 8], target[MOST + 2 * GUARD], expected[MOST + 2 * GUARD];
+                uint8_t coverage[MOST + 8], samples[MOST + 8];
+                for (int i = 0; i < MOST + 8; i++) {
+                    uint32_t alpha = random_next(&seed) % 256;
+                    source[i] = alpha << 24;
+                    for (int c = 0; c < 24; c += 8) source[i] |= random_next(&seed) % (alpha + 1) << c;
+                    coverage[i] = (uint8_t)(random_next(&seed) % 4 ? random_next(&seed) : random_next(&seed) % 2 * 255);
+                    samples[i] = (uint8_t)random_next(&seed);
+                }
+                uint32_t word = source[0], value = random_next(&seed) % 256, solid = shift % 2 ? 0xff000000 : 0;
+                for (int op = 0; op < 7; op++) {
+                    for (int i = 0; i < MOST + 2 * GUARD; i++) target[i] = expected[i] = source[i % MOST];
+                    const gesso_kernels *sets[] = {reference, k};
+                    uint32_t *outs[] = {expected + GUARD + shift, target + GUARD + shift};
+                    for (int which = 0; which < 2; which++) {
+                        const gesso_kernels *s = sets[which];
+                        uint32_t *out = outs[which];
+                        size_t c = (size_t)count;
+                        switch (op) {
+                        case 0: s->fill(out, c, word); break;
+                        case 1: s->over_word(out, c, word); break;
+                        case 2: s->over_word_masked(out, coverage + shift, c, word); break;
+                        case 3: s->over(out, source + shift, c); break;
+                        case 4: s->over_alpha(out, source + shift, c, value, solid); break;
+                        case 5: s->over_masked(out, source + shift, coverage + 7 - shift, c, solid); break;
+                        case 6: s->accumulate(out, samples + shift, c, value * 257); break;
+                        }
+                    }
+                    CHECK(memcmp(target, expected, sizeof target) == 0);
+                }
+            }
+    }
+    CHECK(tried > 0);
+    CHECK(gesso_kernels_named(gesso_cpu_features()) == gesso_kernels_get());
+}
+
+static void over_rounds_as_pixman_does(void)
+{
+    const gesso_kernels *k = gesso_kernels_get();
+    for (uint32_t s = 0; s < 256; s += 3)
+        for (uint32_t b = 0; b < 256; b++) {
+            uint32_t source = s << 24 | s << 16, target = 0xff000000 | b << 16;
+            k->over(&target, &source, 1);
+            uint32_t t = b * (255 - s) + 128;
+            CHECK((target >> 16 & 255) == s + ((t + (t >> 8)) >> 8));
+        }
+}
+
+/* ---- Making smaller ---- */
+
+static double area_average(const gesso_bitmap *source, const gesso_shape *r, int px, int py, int shift)
+{
+    double sx = gesso_bitmap_width(source) * 256.0 / (r->x1 - r->x0), sy = gesso_bitmap_height(source) * 256.0 / (r->y1 - r->y0);
+    double x0 = fmax(0, (px - r->x0 / 256.0) * sx), x1 = fmin(gesso_bitmap_width(source), (px + 1 - r->x0 / 256.0) * sx);
+    double y0 = fmax(0, (py - r->y0 / 256.0) * sy), y1 = fmin(gesso_bitmap_height(source), (py + 1 - r->y0 / 256.0) * sy);
+    double sum = 0, area = 0;
+    for (int y = (int)y0; y < y1; y++)
+        for (int x = (int)x0; x < x1; x++) {
+            double part = (fmin(x1, x + 1) - fmax(x0, x)) * (fmin(y1, y + 1) - fmax(y0, y));
+            sum += part * (pixel(source, x, y) >> shift & 255), area += part;
+        }
+    return sum / area;
+}
+
+static void downscaling_averages_areas_exactly(void)
+{
+    gesso_bitmap *source = random_bitmap(200, 160, GESSO_FORMAT_ARGB32, 19);
+    uint64_t seed = 20;
+    for (int i = 0; i < 20; i++) {
+        gesso_shape r = {.x0 = (int32_t)(random_next(&seed) % 600), .y0 = (int32_t)(random_next(&seed) % 600)};
+        r.x1 = r.x0 + 300 + (int32_t)(random_next(&seed) % 50000), r.y1 = r.y0 + 300 + (int32_t)(random_next(&seed) % 40000);
+        gesso_bitmap *small = gesso_downscaled(source, &r);
+        double error = 0;
+        int count = 0;
+        for (uint32_t y = 0; y < gesso_bitmap_height(small); y += 3)
+            for (uint32_t x = 0; x < gesso_bitmap_width(small); x += 3)
+                for (int shift = 0; shift < 32; shift += 8) {
+                    double e = (pixel(small, (int)x, (int)y) >> shift & 255)
+                        - area_average(source, &r, (int)x + gesso_shape_left(&r), (int)y + gesso_shape_top(&r), shift);
+                    error += e * e, count++;
+                }
+        CHECK(10 * log10(255 * 255 / (error / count)) >= 50);
+        gesso_bitmap *again = gesso_downscaled(source, &r);
+        CHECK(again == small); /* remembered */
+        gesso_bitmap_release(again);
+        gesso_bitmap_release(small);
+    }
+    gesso_downscaled_remember(0);
+    gesso_bitmap *flat = NULL;
+    CHECK_STATUS(gesso_bitmap_create(77, 55, GESSO_FORMAT_ARGB32, 1, &flat), GESSO_OK);
+    gesso_fill(flat, 0, 0, 77, 55, 0.3, 0.7, 0.1, 0.6);
+    gesso_shape r = {.x0 = 30, .y0 = 70, .x1 = 9000, .y1 = 7000};
+    gesso_bitmap *small = gesso_downscaled(flat, &r);
+    for (uint32_t x = 0; x < gesso_bitmap_width(small); x++) CHECK(pixel(small, (int)x, 3) == pixel(flat, 0, 0));
+    gesso_bitmap_release(small);
+    gesso_bitmap_release(flat);
+    gesso_bitmap_release(source);
+    gesso_downscaled_remember(16 << 20);
+}
+
+/* ---- Kernels and Cairo ---- */
+
+/* Draws one of several pictures; an extra clip by a path, which contains all, sends it Cairo's way. */
+static gesso_bitmap *picture(int kind, bool by_cairo, gesso_bitmap *icon)
+{
+    gesso_context *c = context_of(64, 60, kind % 2 ? GESSO_FORMAT_ARGB32 : GESSO_FORMAT_XRGB32, 1);
+    gesso_context_set_fill_color(c, 0.9, 0.8, 0.7, 1);
+    if (kind % 4) gesso_context_fill_rect(c, 0, 0, 64, 60);
+    if (by_cairo) {
+        gesso_context_move_to(c, -200, -200), gesso_context_add_line(c, 900, -200), gesso_context_add_line(c, -200, 900);
+        gesso_context_close_path(c);
+        gesso_context_clip(c, GESSO_FILL_RULE_WINDING);
+    }
+    gesso_context_set_fill_color(c, 0.1, 0.5, 0.9, kind % 3 ? 1 : 0.6);
+    gesso_context_set_stroke_color(c, 1, 0.2, 0.1, kind % 3 ? 0.7 : 1);
+    gesso_context_set_alpha(c, kind % 5 ? 1 : 0.5);
+    gesso_context_translate(c, kind * 0.37, kind * 0.21);
+    switch (kind % 9) {
+    case 0: gesso_context_add_ellipse(c, 5, 6, 40, 40); break;
+    case 1: gesso_context_add_rounded_rect(c, 3.5, 4.25, 45, 40, 9, 9); break;
+    case 2: gesso_context_add_rect(c, 3.3, 4.6, 41.1, 30.7); break;
+    case 3: gesso_context_clip_to_rect(c, 10.5, 10.25, 30, 30), gesso_context_add_ellipse(c, 4, 4, 44, 30); break;
+    case 4: gesso_context_add_ellipse(c, 4, 4, 40, 40), gesso_context_clip(c, GESSO_FILL_RULE_WINDING),
+            gesso_context_add_rect(c, 4, 4, 40, 40); break;
+    case 5: gesso_context_add_rounded_rect(c, 4, 4, 44, 40, 12, 12), gesso_context_clip(c, GESSO_FILL_RULE_WINDING),
+            gesso_context_add_ellipse(c, 2, 10, 40, 40); break;
+    case 6: gesso_context_set_shadow(c, 2.5, 3, 0, 0, 0, 0, 0.6), gesso_context_add_ellipse(c, 6, 6, 36, 36); break;
+    case 7: gesso_context_scale_by(c, -1, 1), gesso_context_add_rounded_rect(c, -40, 5, 33, 31, 6, 6); break;
+    case 8: gesso_context_add_ellipse(c, 5, 5, 44, 36), gesso_context_clip(c, GESSO_FILL_RULE_WINDING),
+            gesso_context_draw_bitmap(c, icon, 6, 5, 35.3, 31.7), gesso_context_add_rect(c, 8, 8, 9, 9); break;
+    }
+    if (kind % 2 && kind % 9 < 2) {
+        gesso_context_set_line_width(c, 2 + kind % 7);
+        gesso_context_stroke_path(c);
+    } else {
+        gesso_context_fill_path(c, GESSO_FILL_RULE_WINDING);
+    }
+    return finished(c);
+}
+
+static void no_seam_to_cairo(void)
+{
+    gesso_context *c = context_of(80, 70, GESSO_FORMAT_ARGB32, 1);
+    gesso_context_set_fill_color(c, 0.2, 0.8, 0.3, 0.8);
+    gesso_context_add_ellipse(c, 2, 2, 76, 66);
+    gesso_context_fill_path(c, GESSO_FILL_RULE_WINDING);
+    gesso_bitmap *icon = finished(c);
+    for (int kind = 0; kind < 90; kind++) {
+        gesso_bitmap *ours = picture(kind, false, icon), *cairos = picture(kind, true, icon);
+        int worst = 0;
+        double sum = 0;
+        for (int y = 0; y < 60; y++)
+            for (int x = 0; x < 64; x++)
+                for (int shift = 0; shift < 32; shift += 8) {
+                    int e = abs((int)(pixel(ours, x, y) >> shift & 255) - (int)(pixel(cairos, x, y) >> shift & 255));
+                    if (e > worst) worst = e;
+                    sum += e;
+                }
+        /* Cairo's own coverage is up to 24 of 255 off the exact one, and a clip's is off as much again; but its averages
+         * are right. */
+        int most = kind % 9 == 4 || kind % 9 == 5 ? 60 : 36;
+        if (worst > most || sum / (64 * 60 * 4) > 0.5)
+            fprintf(stderr, "kind %d: worst %d, mean %g\n", kind, worst, sum / (64 * 60 * 4));
+        CHECK(worst <= most && sum / (64 * 60 * 4) <= 0.5);
+        gesso_bitmap_release(ours);
+        gesso_bitmap_release(cairos);
+    }
+    gesso_bitmap_release(icon);
+}
+
+/* Kernels write only inside: a bitmap among guard bytes, and shapes of all places and sizes. */
+static void kernels_stay_inside(void)
+{
+    enum { WIDTH = 21, HEIGHT = 17, ROW = WIDTH + 5, ROWS = HEIGHT + 4 };
+    uint64_t seed = 21;
+    gesso_bitmap *icon = random_bitmap(30, 30, GESSO_FORMAT_ARGB32, 22);
+    for (int i = 0; i < 3000; i++) {
+        uint32_t memory[ROWS * ROW];
+        memset(memory, 0xab, sizeof memory);
+        gesso_bitmap *target = NULL;
+        gesso_context *c = NULL;
+        CHECK_STATUS(gesso_bitmap_wrap(memory + 2 * ROW + 2, WIDTH, HEIGHT, ROW * 4,
+                                       i % 2 ? GESSO_FORMAT_ARGB32 : GESSO_FORMAT_XRGB32, 1, NULL, NULL, &target), GESSO_OK);
+        CHECK_STATUS(gesso_context_create_for_bitmap(&c, target), GESSO_OK);
+        double v[8];
+        for (int k = 0; k < 8; k++) v[k] = (random_next(&seed) % 8000) / 100.0 - 30;
+        if (i % 3 == 0) gesso_context_add_ellipse(c, v[4], v[5], v[6], v[7]), gesso_context_clip(c, GESSO_FILL_RULE_WINDING);
+        if (i % 7 == 0) gesso_context_clip_to_rect(c, v[6], v[7], v[4], v[5]);
+        if (i % 5 == 0) gesso_context_set_shadow(c, v[0], v[1], 0, 0, 0, 0, 0.5);
+        if (i % 4 == 0) gesso_context_draw_bitmap(c, icon, v[0], v[1], v[2], v[3]);
+        gesso_context_add_rounded_rect(c, v[0], v[1], v[2], v[3], fabs(v[4]), fabs(v[5]));
+        if (i % 2) gesso_context_stroke_path(c);
+        else gesso_context_fill_path(c, GESSO_FILL_RULE_WINDING);
+        CHECK_STATUS(gesso_context_finish(c, NULL), GESSO_OK);
+        for (int k = 0; k < ROWS * ROW; k++) {
+            int x = k % ROW - 2, y = k / ROW - 2;
+            if (x < 0 || x >= WIDTH || y < 0 || y >= HEIGHT) CHECK(memory[k] == 0xabababab);
+        }
+        gesso_bitmap_release(target);
+    }
+    gesso_bitmap_release(icon);
+}
+
+const check_test kernel_tests[] = {
+    TEST(coverage_is_exact, "the coverage of shapes is exact"),
+    TEST(remembered_masks_are_the_same, "a remembered mask is the same as a fresh one, wherever the shape is"),
+    TEST(every_set_gives_the_same_bytes, "every instruction set gives the same bytes"),
+    TEST(over_rounds_as_pixman_does, "source-over rounds as pixman does"),
+    TEST(downscaling_averages_areas_exactly, "making smaller averages areas, to the last digit"),
+    TEST(no_seam_to_cairo, "there is no seam between kernels and Cairo"),
+    TEST(kernels_stay_inside, "kernels write only inside of the bitmap"),
+    {0}};

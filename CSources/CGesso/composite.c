@@ -24,6 +24,17 @@ static region clip(const gesso_bitmap *target, int64_t x, int64_t y, int64_t wid
     return r;
 }
 
+/* Kernels read some bytes after the coverage, which the last row of a bitmap may not have. */
+static void composite_coverage(
+    const gesso_kernels *kernels, uint32_t *out, const uint8_t *coverage, size_t count, uint32_t word)
+{
+    size_t safe = count & ~(size_t)7;
+    kernels->over_word_masked(out, coverage, safe, word);
+    uint8_t rest[16] = {0};
+    memcpy(rest, coverage + safe, count - safe);
+    kernels->over_word_masked(out + safe, rest, count - safe, word);
+}
+
 gesso_status gesso_composite(
     gesso_bitmap *target, const gesso_bitmap *source, int64_t x, int64_t y, double alpha)
 {
@@ -42,7 +53,7 @@ gesso_status gesso_composite(
         const uint8_t *in = source->pixels + (r.source_y + row) * source->stride;
         const uint32_t *words = (const uint32_t *)in + r.source_x;
         if (source->format == GESSO_FORMAT_A8)
-            kernels->over_word_masked(out, in + r.source_x, count, a << 24);
+            composite_coverage(kernels, out, in + r.source_x, count, a << 24);
         else if (opaque && a == 255 && target->format == GESSO_FORMAT_XRGB32)
             memcpy(out, words, count * 4);
         else if (a == 255 && !opaque)

@@ -64,9 +64,9 @@ static void draw_pixels(
     if (coverage && s->alpha == 255) {
         d->kernels->over_masked(out, in, coverage, count, s->solid);
     } else if (coverage) {
-        uint8_t faded[256];
-        for (size_t done = 0; done < count; done += sizeof faded) {
-            size_t part = count - done < sizeof faded ? count - done : sizeof faded;
+        uint8_t faded[256 + 8];
+        for (size_t done = 0; done < count; done += 256) {
+            size_t part = count - done < 256 ? count - done : 256;
             for (size_t i = 0; i < part; i++) faded[i] = (uint8_t)gesso_mul255(coverage[done + i], s->alpha);
             d->kernels->over_masked(out + done, in + done, faded, part, s->solid);
         }
@@ -137,9 +137,9 @@ static void draw_part(
         draw_span(d, y, from, to - from, -1, coverage);
         return;
     }
-    uint8_t faded[128];
+    uint8_t faded[128 + 8];
     while (from < to) {
-        int32_t part = smaller(to - from, (int32_t)sizeof faded);
+        int32_t part = smaller(to - from, 128);
         for (int32_t i = 0; i < part; i++) faded[i] = (uint8_t)gesso_mul255(*coverage++, (uint32_t)value);
         draw_span(d, y, from, part, -1, faded);
         from += part;
@@ -157,6 +157,10 @@ static void draw_mask_in_rectangle(
         int32_t height = part_of(y, r->y0, r->y1);
         for (uint32_t i = mask->rows[y - top]; i < mask->rows[y - top + 1]; i++) {
             const gesso_span *s = &mask->spans[i];
+            if (height == 255 && left + s->x >= whole_begin && left + s->x + s->length <= whole_end) {
+                draw_span(d, y, left + s->x, s->length, s->value, s->value < 0 ? mask->bytes + s->at : NULL);
+                continue;
+            }
             if (whole_begin > x0) {
                 int32_t part = part_of(x0, r->x0, r->x1);
                 draw_part(d, y, mask, s, left, x0, whole_begin, (int32_t)gesso_mul255((uint32_t)part, (uint32_t)height));
@@ -197,7 +201,7 @@ static bool draw_mask_in_mask(
     int32_t first = larger(d->box.y0, larger(top, clip_top));
     int32_t last = smaller(d->box.y1, smaller(top + mask->height, clip_top + clip->height));
     if (begin >= end) return true;
-    uint8_t *bytes = malloc(2 * (size_t)(end - begin));
+    uint8_t *bytes = malloc(2 * (size_t)(end - begin) + 8);
     if (!bytes) return false;
     uint8_t *other = bytes + (end - begin);
     for (int32_t y = first; y < last; y++) {
@@ -350,12 +354,13 @@ bool gesso_fast_bitmap(gesso_context *context, const gesso_bitmap *bitmap, const
         return true;
     bool same_size = gesso_shape_is_aligned(r) && (uint32_t)(width >> 8) == bitmap->width
         && (uint32_t)(height >> 8) == bitmap->height;
-    bool averages = state->interpolation >= GESSO_INTERPOLATION_MEDIUM && is_small(r)
+    /* A picture blown up far over the target is Cairo's, who resamples only what shows. */
+    bool resamples = state->interpolation >= GESSO_INTERPOLATION_MEDIUM && is_small(r)
         && bitmap->width <= GESSO_CAIRO_LIMIT && bitmap->height <= GESSO_CAIRO_LIMIT
-        && (uint64_t)width <= (uint64_t)bitmap->width * 256 && (uint64_t)height <= (uint64_t)bitmap->height * 256;
-    if (!same_size && !averages) return false;
+        && (int64_t)(width >> 8) * (height >> 8) <= 4 << 20;
+    if (!same_size && !resamples) return false;
     gesso_bitmap *picture = NULL;
-    if (!same_size && !(picture = gesso_downscaled(bitmap, r))) {
+    if (!same_size && !(picture = gesso_resampled(bitmap, r))) {
         gesso_context_fail(context, GESSO_OUT_OF_MEMORY);
         return true;
     }

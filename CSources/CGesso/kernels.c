@@ -1,4 +1,6 @@
-/* The compiler makes vectors of these loops: as fast as ours by hand, and the same bytes by construction. */
+/* The compiler makes vectors of most of these loops. The edges of shapes are runs of a few pixels, where its loops spend
+ * their time on beginning and ending, and it does not see the instruction that resampling needs: those are written by
+ * hand. */
 #include "kernels.h"
 
 #include "include/gesso.h"
@@ -12,25 +14,35 @@
 #define TARGET
 #define LOOP _Pragma("clang loop vectorize(disable) interleave(disable)")
 #define NAME "scalar"
+#define WEIGHED(name) scalar_##name
 #include "kernels.inc"
 
 #if defined(__x86_64__)
+#include "kernels_sse2.h"
+#define WEIGHED_BY_HAND
 #define KERNEL(name) sse2_##name
 #define TARGET
 #define LOOP
 #define NAME "sse2"
+#define WEIGHED(name) sse2_##name
 #include "kernels.inc"
 
+#include "kernels_avx2.h"
+#define MASKED_BY_HAND
 #define KERNEL(name) avx2_##name
 #define TARGET __attribute__((target("avx2")))
 #define LOOP
 #define NAME "avx2"
+#define WEIGHED(name) sse2_##name
 #include "kernels.inc"
+#undef MASKED_BY_HAND
+#undef WEIGHED_BY_HAND
 #elif defined(__aarch64__)
 #define KERNEL(name) neon_##name
 #define TARGET
 #define LOOP
 #define NAME "neon"
+#define WEIGHED(name) neon_##name
 #include "kernels.inc"
 #endif
 

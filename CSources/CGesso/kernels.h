@@ -5,6 +5,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* What one line of a resampled picture is made of: samples first ..< first + count. */
+typedef struct gesso_tap {
+    int32_t first, count;
+    uint32_t at; /* its first weight */
+} gesso_tap;
+
 /* Pixels are premultiplied words. All blends round as pixman does: x·a/255 to the nearest. */
 typedef struct gesso_kernels {
     const char *name;
@@ -12,17 +18,24 @@ typedef struct gesso_kernels {
     void (*fill)(uint32_t *target, size_t count, uint32_t word);
     /* Draws a word over. */
     void (*over_word)(uint32_t *target, size_t count, uint32_t word);
-    /* Draws a word over, as much as each pixel is covered. */
+    /* Draws a word over, as much as each pixel is covered. Up to 7 bytes after the coverage are read, too. */
     void (*over_word_masked)(uint32_t *target, const uint8_t *coverage, size_t count, uint32_t word);
     /* Draws pixels over. */
     void (*over)(uint32_t *target, const uint32_t *source, size_t count);
     /* Draws pixels over, times alpha / 255. `solid` is or'ed to them first: 0xff000000 for opaque ones. */
     void (*over_alpha)(uint32_t *target, const uint32_t *source, size_t count, uint32_t alpha, uint32_t solid);
-    /* Draws pixels over, as much as each is covered. */
+    /* Draws pixels over, as much as each is covered. Up to 7 bytes after the coverage are read, too. */
     void (*over_masked)(
         uint32_t *target, const uint32_t *source, const uint8_t *coverage, size_t count, uint32_t solid);
     /* Adds weight · sample to sums. */
     void (*accumulate)(uint32_t *sums, const uint8_t *samples, size_t count, uint32_t weight);
+    /* Sums rows by weights of 1/65,536, to 1/256 of a sample: each product is cut off there. */
+    void (*weigh_rows)(
+        uint16_t *sums, const uint8_t *first, ptrdiff_t stride, const uint32_t *weights, size_t rows, size_t count);
+    /* Sums neighbouring pixels of four such values by weights, and rounds to a pixel. Each tap has an even count, and each
+     * weight stands there four times, as 16 bits. */
+    void (*weigh_columns)(
+        uint32_t *target, const uint16_t *values, const gesso_tap *taps, const uint16_t *weights, size_t count);
 } gesso_kernels;
 
 /* Those for this processor, or the ones that the environment variable GESSO_SIMD names: scalar, sse2, avx2, neon. */

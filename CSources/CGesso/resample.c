@@ -6,15 +6,11 @@
 
 /* ---- The filter ---- */
 
-/* What one line of the result is made of: samples first ..< first + count, whose weights sum up to 65,536. */
-typedef struct tap {
-    int32_t first, count;
-    uint32_t at;
-} tap;
-
+/* Weights of a line sum up to 65,536. */
 typedef struct taps {
-    tap *lines;
+    gesso_tap *lines;
     uint32_t *weights;
+    int32_t most; /* of one line */
 } taps;
 
 static void free_taps(taps *t)
@@ -23,10 +19,29 @@ static void free_taps(taps *t)
     free(t->weights);
 }
 
+/* Between the centres of two samples; beyond the outermost ones, those themselves. */
+static bool make_linear_taps(taps *t, int32_t begin, double scale, int32_t lines, int32_t samples)
+{
+    t->lines = malloc((size_t)lines * sizeof *t->lines);
+    t->weights = malloc(2 * (size_t)lines * sizeof *t->weights);
+    if (!t->lines || !t->weights) return false;
+    t->most = 2;
+    for (int32_t i = 0; i < lines; i++) {
+        double at = fmax(0, fmin(samples - 1, (i + 0.5 - begin / 256.0) * scale - 0.5));
+        int32_t first = (int32_t)fmin(at, fmax(0, samples - 2));
+        uint32_t second = (uint32_t)lrint(65536 * (at - first));
+        t->lines[i] = (gesso_tap){first, samples > 1 ? 2 : 1, 2 * (uint32_t)i};
+        t->weights[2 * i] = samples > 1 ? 65536 - second : 65536;
+        t->weights[2 * i + 1] = second;
+    }
+    return true;
+}
+
 /* Along one axis: `begin` and `end` in 1/256 of a pixel, from the first pixel on. */
 static bool make_taps(taps *t, int32_t begin, int32_t end, int32_t lines, int32_t samples)
 {
     double scale = samples * 256.0 / (end - begin);
+    if (scale < 1) return make_linear_taps(t, begin, scale, lines, samples);
     size_t most = (size_t)lines * ((size_t)ceil(scale) + 2);
     t->lines = malloc((size_t)lines * sizeof *t->lines);
     t->weights = malloc(most * sizeof *t->weights);
@@ -40,7 +55,8 @@ static bool make_taps(taps *t, int32_t begin, int32_t end, int32_t lines, int32_
         double whole = 0;
         for (int32_t s = first; s < last; s++) whole += fmin(to, s + 1) - fmax(from, s);
         uint32_t sum = 0, largest = used;
-        t->lines[i] = (tap){first, last - first, used};
+        t->lines[i] = (gesso_tap){first, last - first, used};
+        if (last - first > t->most) t->most = last - first;
         for (int32_t s = first; s < last; s++, used++) {
             double part = whole > 0 ? (fmin(to, s + 1) - fmax(from, s)) / whole : 1.0 / (last - first);
             t->weights[used] = (uint32_t)lrint(65536 * fmax(0, part));
@@ -52,9 +68,54 @@ static bool make_taps(taps *t, int32_t begin, int32_t end, int32_t lines, int32_
     return true;
 }
 
+/* With few samples to a pixel, sums of 16 bits are exact enough: each loses less than 1/256. */
+enum { FEW = 16 };
+
+static gesso_status resample_few(
+    const gesso_bitmap *source, gesso_bitmap *result, const taps *columns, const taps *rows)
+{
+    const gesso_kernels *kernels = gesso_kernels_get();
+    size_t values = (size_t)source->width * 4;
+    /* One more pixel, which an even count of samples may reach, with weight 0. */
+    uint16_t *line = calloc(values + 4, sizeof *line);
+    size_t wide = (size_t)columns->most + 1;
+    uint16_t *weights = calloc(4 * wide * result->width, sizeof *weights);
+    gesso_tap *taps = malloc(result->width * sizeof *taps);
+    if (!line || !weights || !taps) {
+        free(line);
+        free(weights);
+        free(taps);
+        return GESSO_OUT_OF_MEMORY;
+    }
+    for (uint32_t x = 0; x < result->width; x++) {
+        gesso_tap tap = columns->lines[x];
+        taps[x] = (gesso_tap){tap.first, (tap.count + 1) & ~1, x * (uint32_t)wide};
+        for (int32_t i = 0; i < tap.count; i++) {
+            uint32_t weight = columns->weights[tap.at + (uint32_t)i];
+            for (int c = 0; c < 4; c++)
+                weights[4 * (taps[x].at + (uint32_t)i) + (uint32_t)c] = (uint16_t)(weight > 65535 ? 65535 : weight);
+        }
+    }
+    for (uint32_t y = 0; y < result->height; y++) {
+        gesso_tap row = rows->lines[y];
+        uint32_t *out = (uint32_t *)(result->pixels + (ptrdiff_t)y * result->stride);
+        kernels->weigh_rows(
+            line, source->pixels + (ptrdiff_t)row.first * source->stride, source->stride, rows->weights + row.at,
+            (size_t)row.count, values);
+        kernels->weigh_columns(out, line, taps, weights, result->width);
+        if (source->format == GESSO_FORMAT_XRGB32)
+            for (uint32_t x = 0; x < result->width; x++) out[x] |= 0xff000000;
+    }
+    free(line);
+    free(weights);
+    free(taps);
+    return GESSO_OK;
+}
+
 static gesso_status resample(
     const gesso_bitmap *source, gesso_bitmap *result, const taps *columns, const taps *rows)
 {
+    if (columns->most <= FEW && rows->most <= FEW) return resample_few(source, result, columns, rows);
     const gesso_kernels *kernels = gesso_kernels_get();
     size_t values = (size_t)source->width * 4;
     uint32_t *sums = malloc(values * sizeof *sums);
@@ -66,7 +127,7 @@ static gesso_status resample(
     }
     uint32_t solid = source->format == GESSO_FORMAT_XRGB32 ? 0xff000000 : 0;
     for (uint32_t y = 0; y < result->height; y++) {
-        tap row = rows->lines[y];
+        gesso_tap row = rows->lines[y];
         memset(sums, 0, values * sizeof *sums);
         for (int32_t i = 0; i < row.count; i++)
             kernels->accumulate(
@@ -75,7 +136,7 @@ static gesso_status resample(
         for (size_t i = 0; i < values; i++) line[i] = (uint16_t)((sums[i] + 128) >> 8);
         uint32_t *out = (uint32_t *)(result->pixels + (ptrdiff_t)y * result->stride);
         for (uint32_t x = 0; x < result->width; x++) {
-            tap column = columns->lines[x];
+            gesso_tap column = columns->lines[x];
             const uint16_t *in = line + 4 * (size_t)column.first;
             const uint32_t *weights = columns->weights + column.at;
             uint32_t total[4] = {1u << 23, 1u << 23, 1u << 23, 1u << 23};
@@ -89,7 +150,7 @@ static gesso_status resample(
     return GESSO_OK;
 }
 
-static gesso_bitmap *downscale(const gesso_bitmap *source, const gesso_shape *r)
+static gesso_bitmap *make(const gesso_bitmap *source, const gesso_shape *r)
 {
     int32_t left = gesso_shape_left(r), top = gesso_shape_top(r);
     int32_t width = ((r->x1 + 255) >> 8) - left, height = ((r->y1 + 255) >> 8) - top;
@@ -155,9 +216,9 @@ static bool matches(const entry *e, const entry *key)
         && e->height == key->height;
 }
 
-gesso_bitmap *gesso_downscaled(const gesso_bitmap *source, const gesso_shape *r)
+gesso_bitmap *gesso_resampled(const gesso_bitmap *source, const gesso_shape *r)
 {
-    if (!gesso_bitmap_is_frozen(source)) return downscale(source, r);
+    if (!gesso_bitmap_is_frozen(source)) return make(source, r);
     entry key = {
         .source = source->number, .x = r->x0 & 255, .y = r->y0 & 255, .width = r->x1 - r->x0,
         .height = r->y1 - r->y0};
@@ -173,7 +234,7 @@ gesso_bitmap *gesso_downscaled(const gesso_bitmap *source, const gesso_shape *r)
     pthread_mutex_unlock(&memory.lock);
     if (copy) return copy;
     /* Without the lock, which a large picture would hold for long; two threads may both make it. */
-    copy = downscale(source, r);
+    copy = make(source, r);
     if (!copy || bytes_of(copy) > limit / 4) return copy;
     pthread_mutex_lock(&memory.lock);
     entry *e = oldest();
@@ -192,7 +253,7 @@ gesso_bitmap *gesso_downscaled(const gesso_bitmap *source, const gesso_shape *r)
     return copy;
 }
 
-void gesso_downscaled_remember(size_t bytes)
+void gesso_resampled_remember(size_t bytes)
 {
     pthread_mutex_lock(&memory.lock);
     for (int i = 0; i < ENTRIES; i++) forget(&memory.entries[i]);

@@ -164,9 +164,35 @@ static bool reserve(void **memory, uint32_t *capacity, uint32_t needed, size_t s
     return true;
 }
 
+static bool append_bytes(gesso_mask *mask, int32_t length, uint8_t **bytes)
+{
+    /* Kernels read some bytes more than they use. */
+    if (!reserve((void **)&mask->bytes, &mask->byte_capacity, mask->byte_count + (uint32_t)length + 8, 1)) return false;
+    *bytes = mask->bytes + mask->byte_count;
+    mask->byte_count += (uint32_t)length;
+    return true;
+}
+
+/* Adds a span to the last row; `at` is the end of the bytes less the length, for one that has its own. Neighbours that
+ * are short become one: a run of a few pixels costs hardly more than one pixel. */
 static bool add_span(gesso_mask *mask, int32_t x, int32_t length, int32_t value, uint32_t at)
 {
+    enum { SHORT = 12 };
     if (length <= 0 || value == 0) return true;
+    gesso_span *last = mask->span_count > mask->row_begin ? &mask->spans[mask->span_count - 1] : NULL;
+    bool follows = last && last->value < 0 && last->x + last->length == x && last->at + (uint32_t)last->length == at;
+    if (follows && value < 0) {
+        last->length += length;
+        return true;
+    }
+    if (last && last->value < 0 && last->x + last->length == x && value > 0 && length <= SHORT
+        && last->at + (uint32_t)last->length == mask->byte_count) {
+        uint8_t *bytes;
+        if (!append_bytes(mask, length, &bytes)) return false;
+        memset(bytes, value, (size_t)length);
+        last->length += length;
+        return true;
+    }
     if (!reserve((void **)&mask->spans, &mask->span_capacity, mask->span_count + 1, sizeof *mask->spans)) return false;
     mask->spans[mask->span_count++] = (gesso_span){x, length, value, at};
     return true;
@@ -246,11 +272,11 @@ static bool add_pixels(
         double coverage[CHUNK] = {0};
         add_coverage(outer, begin, stop, 1, coverage);
         if (inner) add_coverage(inner, begin, stop, -1, coverage);
-        if (!reserve((void **)&mask->bytes, &mask->byte_capacity, mask->byte_count + (uint32_t)length, 1)) return false;
-        uint8_t *out = mask->bytes + mask->byte_count;
+        uint8_t *out;
+        uint32_t at = mask->byte_count;
+        if (!append_bytes(mask, length, &out)) return false;
         for (int32_t i = 0; i < length; i++) out[i] = to_byte(coverage[i]);
-        if (!add_span(mask, begin, length, -1, mask->byte_count)) return false;
-        mask->byte_count += (uint32_t)length;
+        if (!add_span(mask, begin, length, -1, at)) return false;
     }
     return true;
 }
@@ -265,9 +291,9 @@ static bool mirror_pixels(gesso_mask *mask, uint32_t first_span, uint32_t end_sp
         gesso_span span = mask->spans[i - 1];
         uint32_t at = mask->byte_count;
         if (span.value < 0) {
-            if (!reserve((void **)&mask->bytes, &mask->byte_capacity, at + (uint32_t)span.length, 1)) return false;
-            for (int32_t k = 0; k < span.length; k++) mask->bytes[at + k] = mask->bytes[span.at + span.length - 1 - k];
-            mask->byte_count += (uint32_t)span.length;
+            uint8_t *out;
+            if (!append_bytes(mask, span.length, &out)) return false;
+            for (int32_t k = 0; k < span.length; k++) out[k] = mask->bytes[span.at + span.length - 1 - k];
         }
         if (!add_span(mask, mask->width - span.x - span.length, span.length, span.value, at)) return false;
     }
@@ -290,10 +316,12 @@ static bool add_symmetric_row(gesso_mask *mask, const row_parts *outer, const ro
         fine = add_pixels(mask, outer, inner, outer->begin, solid)
             && add_span(mask, solid, inner->begin - solid, full, 0)
             && add_pixels(mask, outer, inner, inner->begin, inner->left_end);
+        mask->row_begin = mask->span_count;
         return fine && mirror_pixels(mask, first, mask->span_count);
     }
     fine = add_pixels(mask, outer, NULL, outer->begin, outer->left_end);
     uint32_t end = mask->span_count;
+    mask->row_begin = end; /* nothing more is to be joined to what is mirrored */
     return fine && add_span(mask, outer->left_end, outer->right_begin - outer->left_end, full, 0)
         && mirror_pixels(mask, first, end);
 }
@@ -384,6 +412,7 @@ gesso_mask *gesso_mask_create(const gesso_shape *outer, const gesso_shape *inner
     bool fine = true, was_straight = false;
     for (int32_t y = 0; fine && y < mask->height; y++) {
         mask->rows[y] = mask->span_count;
+        mask->row_begin = mask->span_count;
         mask->rows[y + 1] = mask->span_count;
         int32_t twin = mask->height - 1 - y;
         bool straight = is_straight(&outer_left, y) && is_straight(&outer_right, y)

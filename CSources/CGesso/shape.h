@@ -28,8 +28,9 @@ typedef struct gesso_mask {
     int32_t width, height;
     uint32_t *rows; /* height + 1 indices: a row's spans are rows[y] ..< rows[y + 1] */
     gesso_span *spans;
-    uint8_t *bytes;
+    uint8_t *bytes; /* with some more after the last one, which kernels read */
     uint32_t span_count, span_capacity, byte_count, byte_capacity;
+    uint32_t row_begin; /* while it is made: the first span of the last row */
 } gesso_mask;
 
 /* The pixel that holds the shape's top left corner. */

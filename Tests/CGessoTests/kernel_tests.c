@@ -120,14 +120,15 @@ static void every_set_gives_the_same_bytes(void)
         for (int count = 0; count < MOST; count++)
             for (int shift = 0; shift < 8; shift++) {
                 uint32_t source[MOST + 8], target[MOST + 2 * GUARD], expected[MOST + 2 * GUARD];
-                uint8_t coverage[MOST + 8], samples[MOST + 8];
+                uint8_t coverage[MOST + 24], samples[MOST + 8];
                 for (int i = 0; i < MOST + 8; i++) {
                     uint32_t alpha = random_next(&seed) % 256;
                     source[i] = alpha << 24;
                     for (int c = 0; c < 24; c += 8) source[i] |= random_next(&seed) % (alpha + 1) << c;
-                    coverage[i] = (uint8_t)(random_next(&seed) % 4 ? random_next(&seed) : random_next(&seed) % 2 * 255);
                     samples[i] = (uint8_t)random_next(&seed);
                 }
+                for (int i = 0; i < MOST + 24; i++)
+                    coverage[i] = (uint8_t)(random_next(&seed) % 4 ? random_next(&seed) : random_next(&seed) % 2 * 255);
                 uint32_t word = source[0], value = random_next(&seed) % 256, solid = shift % 2 ? 0xff000000 : 0;
                 for (int op = 0; op < 7; op++) {
                     for (int i = 0; i < MOST + 2 * GUARD; i++) target[i] = expected[i] = source[i % MOST];
@@ -153,6 +154,36 @@ static void every_set_gives_the_same_bytes(void)
     }
     CHECK(tried > 0);
     CHECK(gesso_kernels_named(gesso_cpu_features()) == gesso_kernels_get());
+}
+
+static void every_set_weighs_the_same(void)
+{
+    const char *names[] = {"sse2", "avx2", "neon"};
+    const gesso_kernels *reference = gesso_kernels_named("scalar");
+    uint64_t seed = 23;
+    for (int n = 0; n < 3; n++) {
+        const gesso_kernels *k = gesso_kernels_named(names[n]);
+        if (!k) continue;
+        for (int count = 1; count < 140; count++) {
+            uint8_t samples[5 * 160];
+            uint16_t expected[160] = {0}, found[160] = {0}, wide[4 * 70 * 4];
+            uint32_t weights[5], pixels[40], expected_pixels[40];
+            gesso_tap taps[35];
+            size_t rows = 1 + random_next(&seed) % 5;
+            for (size_t i = 0; i < sizeof samples; i++) samples[i] = (uint8_t)random_next(&seed);
+            for (int i = 0; i < 5; i++) weights[i] = random_next(&seed) % 65537 / (uint32_t)rows;
+            if (rows == 1) weights[0] = 65536;
+            reference->weigh_rows(expected, samples + 3, 151, weights, rows, (size_t)count);
+            k->weigh_rows(found, samples + 3, 151, weights, rows, (size_t)count);
+            CHECK(memcmp(expected, found, sizeof found) == 0);
+            for (size_t i = 0; i < sizeof wide / sizeof *wide; i++) wide[i] = (uint16_t)(random_next(&seed) % 16000);
+            for (int i = 0; i < 35; i++)
+                taps[i] = (gesso_tap){(int32_t)(random_next(&seed) % 36), 2 + 2 * (int32_t)(random_next(&seed) % 2), 4 * (uint32_t)i};
+            reference->weigh_columns(expected_pixels, expected, taps, wide, 35);
+            k->weigh_columns(pixels, expected, taps, wide, 35);
+            CHECK(memcmp(pixels, expected_pixels, 35 * sizeof *pixels) == 0);
+        }
+    }
 }
 
 static void over_rounds_as_pixman_does(void)
@@ -190,7 +221,7 @@ static void downscaling_averages_areas_exactly(void)
     for (int i = 0; i < 20; i++) {
         gesso_shape r = {.x0 = (int32_t)(random_next(&seed) % 600), .y0 = (int32_t)(random_next(&seed) % 600)};
         r.x1 = r.x0 + 300 + (int32_t)(random_next(&seed) % 50000), r.y1 = r.y0 + 300 + (int32_t)(random_next(&seed) % 40000);
-        gesso_bitmap *small = gesso_downscaled(source, &r);
+        gesso_bitmap *small = gesso_resampled(source, &r);
         double error = 0;
         int count = 0;
         for (uint32_t y = 0; y < gesso_bitmap_height(small); y += 3)
@@ -201,22 +232,22 @@ static void downscaling_averages_areas_exactly(void)
                     error += e * e, count++;
                 }
         CHECK(10 * log10(255 * 255 / (error / count)) >= 50);
-        gesso_bitmap *again = gesso_downscaled(source, &r);
+        gesso_bitmap *again = gesso_resampled(source, &r);
         CHECK(again == small); /* remembered */
         gesso_bitmap_release(again);
         gesso_bitmap_release(small);
     }
-    gesso_downscaled_remember(0);
+    gesso_resampled_remember(0);
     gesso_bitmap *flat = NULL;
     CHECK_STATUS(gesso_bitmap_create(77, 55, GESSO_FORMAT_ARGB32, 1, &flat), GESSO_OK);
     gesso_fill(flat, 0, 0, 77, 55, 0.3, 0.7, 0.1, 0.6);
     gesso_shape r = {.x0 = 30, .y0 = 70, .x1 = 9000, .y1 = 7000};
-    gesso_bitmap *small = gesso_downscaled(flat, &r);
+    gesso_bitmap *small = gesso_resampled(flat, &r);
     for (uint32_t x = 0; x < gesso_bitmap_width(small); x++) CHECK(pixel(small, (int)x, 3) == pixel(flat, 0, 0));
     gesso_bitmap_release(small);
     gesso_bitmap_release(flat);
     gesso_bitmap_release(source);
-    gesso_downscaled_remember(16 << 20);
+    gesso_resampled_remember(16 << 20);
 }
 
 /* ---- Kernels and Cairo ---- */
@@ -326,6 +357,7 @@ const check_test kernel_tests[] = {
     TEST(coverage_is_exact, "the coverage of shapes is exact"),
     TEST(remembered_masks_are_the_same, "a remembered mask is the same as a fresh one, wherever the shape is"),
     TEST(every_set_gives_the_same_bytes, "every instruction set gives the same bytes"),
+    TEST(every_set_weighs_the_same, "every instruction set weighs the same"),
     TEST(over_rounds_as_pixman_does, "source-over rounds as pixman does"),
     TEST(downscaling_averages_areas_exactly, "making smaller averages areas, to the last digit"),
     TEST(no_seam_to_cairo, "there is no seam between kernels and Cairo"),

@@ -4,6 +4,7 @@
 
 #include "kernels.h"
 #include "resample.h"
+#include "soft.h"
 
 #include <pthread.h>
 
@@ -296,6 +297,54 @@ static bool draw_shape(
     return fine;
 }
 
+/* Part of a row of a shadow, but not of `hidden`, what will be drawn over. */
+static void draw_row_part(
+    const drawing *d, int32_t y, int32_t begin, int32_t end, int32_t value, const uint8_t *coverage, int32_t hidden,
+    int32_t hidden_end)
+{
+    if (end <= begin || value == 0) return;
+    if (hidden >= hidden_end || hidden >= end || hidden_end <= begin) {
+        draw_span(d, y, begin, end - begin, value, coverage);
+        return;
+    }
+    if (hidden > begin) draw_span(d, y, begin, hidden - begin, value, coverage);
+    if (hidden_end < end)
+        draw_span(d, y, hidden_end, end - hidden_end, value, coverage ? coverage + (hidden_end - begin) : NULL);
+}
+
+/* Draws the source as the blurred shadow of a shape. `cover` is drawn over it afterwards, or null if it is not opaque.
+ * False if there is none: nothing is drawn then. */
+static bool draw_soft(const drawing *d, const gesso_shape *shape, double sigma, const gesso_shape *cover)
+{
+    int32_t extra_columns, extra_rows;
+    gesso_soft *soft = gesso_soft_of(shape, sigma, &extra_columns, &extra_rows);
+    if (!soft) return false;
+    int32_t left = gesso_shape_left(shape) - soft->reach, top = gesso_shape_top(shape) - soft->reach;
+    int32_t first = larger(d->box.y0, top), end = smaller(d->box.y1, top + soft->height + extra_rows);
+    int32_t middle = left + soft->column, middle_end = middle + extra_columns + 1;
+    int32_t right_end = left + soft->width + extra_columns;
+    /* The rows in which the cover is a rectangle between straight sides. */
+    int32_t hidden = 0, hidden_end = 0, hidden_top = 0, hidden_bottom = 0;
+    if (cover) {
+        const int32_t *ry = cover->ry;
+        hidden = (cover->x0 + 255) >> 8, hidden_end = cover->x1 >> 8;
+        hidden_top = (cover->y0 + larger(ry[0], ry[1]) + 255) >> 8;
+        hidden_bottom = (cover->y1 - larger(ry[2], ry[3])) >> 8;
+    }
+    for (int32_t y = first; y < end; y++) {
+        int32_t row = y - top;
+        if (row > soft->row) row = larger(soft->row, row - extra_rows);
+        const uint8_t *pixels = soft->pixels + (ptrdiff_t)row * soft->width;
+        bool hides = y >= hidden_top && y < hidden_bottom;
+        int32_t from = hides ? hidden : 0, to = hides ? hidden_end : 0;
+        draw_row_part(d, y, left, middle, -1, pixels, from, to);
+        draw_row_part(d, y, middle, middle_end, pixels[soft->column], NULL, from, to);
+        draw_row_part(d, y, middle_end, right_end, -1, pixels + soft->column + 1, from, to);
+    }
+    gesso_soft_release(soft);
+    return true;
+}
+
 static uint32_t premultiplied(gesso_color color, double alpha)
 {
     double a = color.alpha * alpha * 255;
@@ -317,8 +366,9 @@ bool gesso_fast_fill(
     const gesso_shadow *shadow = &state->shadow;
     const gesso_shape *clip;
     if (!has_kernels(context) || !only_shape(state->clip, &clip)) return false;
-    bool has_shadow = shadow->color.alpha > 0;
-    if (has_shadow && (shadow->sigma > 0 || fabs(shadow->offset_x) > 1e5 || fabs(shadow->offset_y) > 1e5)) return false;
+    bool has_shadow = shadow->color.alpha > 0, is_soft = has_shadow && shadow->sigma > 0;
+    if (has_shadow && (fabs(shadow->offset_x) > 1e5 || fabs(shadow->offset_y) > 1e5)) return false;
+    if (is_soft && (clip || inner || !is_small(outer) || outer->x0 >= outer->x1 || outer->y0 >= outer->y1)) return false;
     drawing d = {.kernels = gesso_kernels_get(), .target = context->bitmap, .box = gesso_clip_box(context)};
     if (gesso_box_is_empty(d.box)) return true;
     if (context->cairo) cairo_surface_flush(context->surface);
@@ -328,7 +378,10 @@ bool gesso_fast_fill(
         gesso_shape outer_shadow = moved(outer, x, y), inner_shadow;
         if (inner) inner_shadow = moved(inner, x, y);
         d.source.word = premultiplied(shadow->color, color.alpha * state->alpha);
-        if (!draw_shape(&d, &outer_shadow, inner ? &inner_shadow : NULL, clip)) return false;
+        bool covers = color.alpha * state->alpha == 1;
+        bool drawn = is_soft ? draw_soft(&d, &outer_shadow, shadow->sigma, covers ? outer : NULL)
+                             : draw_shape(&d, &outer_shadow, inner ? &inner_shadow : NULL, clip);
+        if (!drawn) return false;
     }
     d.source.word = premultiplied(color, state->alpha);
     /* With a shadow drawn there is no way back to Cairo: what failed there cannot fail here for another reason. */

@@ -276,7 +276,7 @@ static gesso_bitmap *picture(int kind, bool by_cairo, gesso_bitmap *icon)
             gesso_context_add_rect(c, 4, 4, 40, 40); break;
     case 5: gesso_context_add_rounded_rect(c, 4, 4, 44, 40, 12, 12), gesso_context_clip(c, GESSO_FILL_RULE_WINDING),
             gesso_context_add_ellipse(c, 2, 10, 40, 40); break;
-    case 6: gesso_context_set_shadow(c, 2.5, 3, 0, 0, 0, 0, 0.6), gesso_context_add_ellipse(c, 6, 6, 36, 36); break;
+    case 6: gesso_context_set_shadow(c, 2.5, 3, kind % 4 * 2, 0, 0, 0, 0.6), gesso_context_add_ellipse(c, 6, 6, 36, 36); break;
     case 7: gesso_context_scale_by(c, -1, 1), gesso_context_add_rounded_rect(c, -40, 5, 33, 31, 6, 6); break;
     case 8: gesso_context_add_ellipse(c, 5, 5, 44, 36), gesso_context_clip(c, GESSO_FILL_RULE_WINDING),
             gesso_context_draw_bitmap(c, icon, 6, 5, 35.3, 31.7), gesso_context_add_rect(c, 8, 8, 9, 9); break;
@@ -320,6 +320,40 @@ static void no_seam_to_cairo(void)
     gesso_bitmap_release(icon);
 }
 
+/* The corners of a shadow, stretched, are those of a shadow that is drawn as a whole: by a path that is the same shape. */
+static void soft_shadows_are_stretched_unseen(void)
+{
+    double radii[] = {0, 3, 11.5, 40}, blurs[] = {1, 4, 7.5, 20, 33};
+    for (int i = 0; i < 40; i++) {
+        double r = radii[i % 4], blur = blurs[i % 5], alpha = i % 3 ? 1 : 0.5;
+        double x = 20 + i * 0.37, y = 25 + i * 0.23, w = 60 + i * 4.1, h = 90 - i * 1.3;
+        gesso_bitmap *results[2];
+        for (int way = 0; way < 2; way++) {
+            gesso_context *c = context_of(300, 180, GESSO_FORMAT_ARGB32, 1);
+            gesso_context_set_shadow(c, 1.25, 3.5, blur, 0.1, 0.2, 0.7, 0.8);
+            gesso_context_set_fill_color(c, 1, 1, 1, alpha);
+            gesso_context_add_rounded_rect(c, x, y, w, h, r, r);
+            /* A second, empty subpath makes it a path like any other. */
+            if (way) gesso_context_move_to(c, 1, 1), gesso_context_add_line(c, 1, 1);
+            gesso_context_fill_path(c, GESSO_FILL_RULE_WINDING);
+            results[way] = finished(c);
+        }
+        int worst = 0;
+        for (int py = 0; py < 180; py++)
+            for (int px = 0; px < 300; px++)
+                for (int shift = 0; shift < 32; shift += 8) {
+                    int e = abs((int)(pixel(results[0], px, py) >> shift & 255) - (int)(pixel(results[1], px, py) >> shift & 255));
+                    /* At the shape's own edge Cairo's coverage is off. */
+                    bool edge = fabs(px - x) < 2 || fabs(px - x - w) < 2 || fabs(py - y) < 2 || fabs(py - y - h) < 2 || r > 0;
+                    if (!edge || px < x - 2 || py < y - 2 || px > x + w + 2 || py > y + h + 2)
+                        if (e > worst) worst = e;
+                }
+        if (worst > 6) fprintf(stderr, "radius %g, blur %g: %d\n", r, blur, worst);
+        CHECK(worst <= 6);
+        for (int way = 0; way < 2; way++) gesso_bitmap_release(results[way]);
+    }
+}
+
 /* Kernels write only inside: a bitmap among guard bytes, and shapes of all places and sizes. */
 static void kernels_stay_inside(void)
 {
@@ -338,7 +372,7 @@ static void kernels_stay_inside(void)
         for (int k = 0; k < 8; k++) v[k] = (random_next(&seed) % 8000) / 100.0 - 30;
         if (i % 3 == 0) gesso_context_add_ellipse(c, v[4], v[5], v[6], v[7]), gesso_context_clip(c, GESSO_FILL_RULE_WINDING);
         if (i % 7 == 0) gesso_context_clip_to_rect(c, v[6], v[7], v[4], v[5]);
-        if (i % 5 == 0) gesso_context_set_shadow(c, v[0], v[1], 0, 0, 0, 0, 0.5);
+        if (i % 5 == 0) gesso_context_set_shadow(c, v[0], v[1], i % 2 * fabs(v[2]) / 4, 0, 0, 0, 0.5);
         if (i % 4 == 0) gesso_context_draw_bitmap(c, icon, v[0], v[1], v[2], v[3]);
         gesso_context_add_rounded_rect(c, v[0], v[1], v[2], v[3], fabs(v[4]), fabs(v[5]));
         if (i % 2) gesso_context_stroke_path(c);
@@ -361,5 +395,6 @@ const check_test kernel_tests[] = {
     TEST(over_rounds_as_pixman_does, "source-over rounds as pixman does"),
     TEST(downscaling_averages_areas_exactly, "making smaller averages areas, to the last digit"),
     TEST(no_seam_to_cairo, "there is no seam between kernels and Cairo"),
+    TEST(soft_shadows_are_stretched_unseen, "a soft shadow is stretched between its corners, unseen"),
     TEST(kernels_stay_inside, "kernels write only inside of the bitmap"),
     {0}};

@@ -58,6 +58,7 @@ static void compare(const char *name, double size, work ours, const char *peers[
             samples[i][r] = (now_us() - begin) / calls[i];
         }
     double mine = median(samples[0], repeats);
+    if (peer_count == 0) printf("%s\tus\t%.4f\tnone\t0\n", name, mine); /* for peers elsewhere */
     for (int i = 0; i < peer_count; i++)
         printf("%s\tus\t%.4f\t%s\t%.4f\n", name, mine, peers[i], median(samples[i + 1], repeats));
     fflush(stdout);
@@ -202,6 +203,37 @@ static void ring_cairo(double d)
     cairo_stroke(cairo);
 }
 
+/* A card of 196 × 180 points with a shadow, its corners remembered. */
+static void shadow_card(double sigma)
+{
+    gesso_context_save(context);
+    gesso_context_set_shadow(context, 0, 4, 2 * sigma, 0, 0, 0, 0.5);
+    gesso_context_set_fill_color(context, 1, 1, 1, 1);
+    gesso_context_add_rounded_rect(context, 60, 60, 196, 180, 20, 20);
+    gesso_context_fill_path(context, GESSO_FILL_RULE_WINDING);
+    gesso_context_restore(context);
+}
+
+static void gradient_ours(double size)
+{
+    gesso_gradient_stop stops[] = {{0, 0.1, 0.2, 0.8, 1}, {0.4, 0.9, 0.3, 0.1, 1}, {1, 1, 1, 0.6, 1}};
+    gesso_context_save(context);
+    gesso_context_clip_to_rect(context, 8, 8, size, size);
+    gesso_context_draw_linear_gradient(context, stops, 3, 8, 8, 8 + size, 8 + size / 3, 3);
+    gesso_context_restore(context);
+}
+static void gradient_cairo(double size)
+{
+    cairo_pattern_t *pattern = cairo_pattern_create_linear(8, 8, 8 + size, 8 + size / 3);
+    cairo_pattern_add_color_stop_rgb(pattern, 0, 0.1, 0.2, 0.8);
+    cairo_pattern_add_color_stop_rgb(pattern, 0.4, 0.9, 0.3, 0.1);
+    cairo_pattern_add_color_stop_rgb(pattern, 1, 1, 1, 0.6);
+    cairo_set_source(cairo, pattern);
+    cairo_rectangle(cairo, 8, 8, size, size);
+    cairo_fill(cairo);
+    cairo_pattern_destroy(pattern);
+}
+
 /* ---- Pictures ---- */
 
 static void downscale_ours(double factor)
@@ -293,6 +325,12 @@ int main(int argc, char **argv)
             compare(name, sizes[i], ring_ours, cairo_peer, (work[]){ring_cairo}, 1);
         }
     }
+    gesso_mask_remember(64);
+    for (int sigma = 2; sigma <= 16; sigma += sigma == 2 ? 4 : 10) {
+        snprintf(name, sizeof name, "shadow-card-%d", sigma);
+        compare(name, sigma, shadow_card, NULL, NULL, 0);
+    }
+    compare("gradient-256", 256, gradient_ours, cairo_peer, (work[]){gradient_cairo}, 1);
     compare("downscale-0.43", 0.43, downscale_ours, cairo_peer, (work[]){downscale_cairo}, 1);
     gesso_resampled_remember(16 << 20);
     compare("downscale-0.43-repeated", 0.43, downscale_repeated, cairo_peer, (work[]){downscale_cairo}, 1);

@@ -1,8 +1,6 @@
 /* The kernels' way to draw: shapes on the device's grid, in one colour or with a bitmap, within at most one shape of a
  * clip. All else is Cairo's. */
-#include "context_internal.h"
-
-#include "kernels.h"
+#include "fast_spans.h"
 #include "resample.h"
 #include "soft.h"
 
@@ -20,202 +18,8 @@ static void look_up(void)
     enabled = !raster || strcmp(raster, "cairo") != 0;
 }
 
-/* What is drawn in a shape: a word, or pixels. */
-typedef struct source {
-    uint32_t word;
-    const gesso_bitmap *picture;
-    int32_t x, y;   /* of the picture's first pixel, on the device */
-    uint32_t alpha; /* of the picture, 0…255 */
-    uint32_t solid; /* or'ed to its pixels */
-} source;
-
-typedef struct drawing {
-    const gesso_kernels *kernels;
-    gesso_bitmap *target;
-    gesso_box box; /* nothing is drawn outside */
-    source source;
-} drawing;
-
-/* ---- Spans ---- */
-
-static uint32_t scaled_word(uint32_t word, uint32_t value)
-{
-    return gesso_mul255(word >> 24, value) << 24 | gesso_mul255(word >> 16 & 255, value) << 16
-        | gesso_mul255(word >> 8 & 255, value) << 8 | gesso_mul255(word & 255, value);
-}
-
-static void draw_word(const drawing *d, uint32_t *out, size_t count, int32_t value, const uint8_t *coverage)
-{
-    uint32_t word = d->source.word;
-    if (coverage) {
-        d->kernels->over_word_masked(out, coverage, count, word);
-    } else {
-        if (value < 255) word = scaled_word(word, (uint32_t)value);
-        if (word >> 24 == 255)
-            d->kernels->fill(out, count, word);
-        else
-            d->kernels->over_word(out, count, word);
-    }
-}
-
-static void draw_pixels(
-    const drawing *d, uint32_t *out, const uint32_t *in, size_t count, int32_t value, const uint8_t *coverage)
-{
-    const source *s = &d->source;
-    if (coverage && s->alpha == 255) {
-        d->kernels->over_masked(out, in, coverage, count, s->solid);
-    } else if (coverage) {
-        uint8_t faded[256 + 8];
-        for (size_t done = 0; done < count; done += 256) {
-            size_t part = count - done < 256 ? count - done : 256;
-            for (size_t i = 0; i < part; i++) faded[i] = (uint8_t)gesso_mul255(coverage[done + i], s->alpha);
-            d->kernels->over_masked(out + done, in + done, faded, part, s->solid);
-        }
-    } else {
-        uint32_t alpha = gesso_mul255(s->alpha, (uint32_t)value);
-        if (alpha == 255 && s->solid && d->target->format == GESSO_FORMAT_XRGB32)
-            memcpy(out, in, count * 4);
-        else if (alpha == 255 && !s->solid)
-            d->kernels->over(out, in, count);
-        else
-            d->kernels->over_alpha(out, in, count, alpha, s->solid);
-    }
-}
-
-/* `value` for all pixels, or `coverage` for each. */
-static void draw_span(
-    const drawing *d, int32_t y, int32_t x, int32_t length, int32_t value, const uint8_t *coverage)
-{
-    int32_t begin = x > d->box.x0 ? x : d->box.x0, end = x + length < d->box.x1 ? x + length : d->box.x1;
-    if (begin >= end) return;
-    if (coverage) coverage += begin - x;
-    uint32_t *out = (uint32_t *)(d->target->pixels + (ptrdiff_t)y * d->target->stride) + begin;
-    size_t count = (size_t)(end - begin);
-    const gesso_bitmap *picture = d->source.picture;
-    if (!picture) {
-        draw_word(d, out, count, value, coverage);
-        return;
-    }
-    const uint8_t *row = picture->pixels + (ptrdiff_t)(y - d->source.y) * picture->stride;
-    draw_pixels(d, out, (const uint32_t *)row + (begin - d->source.x), count, value, coverage);
-}
-
-/* ---- Masks, and masks within masks ---- */
-
 static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 static int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
-
-static void draw_mask(const drawing *d, const gesso_mask *mask, int32_t left, int32_t top)
-{
-    int32_t first = larger(d->box.y0, top), end = smaller(d->box.y1, top + mask->height);
-    for (int32_t y = first; y < end; y++)
-        for (uint32_t i = mask->rows[y - top]; i < mask->rows[y - top + 1]; i++) {
-            gesso_span s = mask->spans[i];
-            draw_span(d, y, left + s.x, s.length, s.value, s.value < 0 ? mask->bytes + s.at : NULL);
-        }
-}
-
-/* How much of a pixel's height or width a rectangle covers, of 255. */
-static int32_t part_of(int32_t pixel, int32_t from, int32_t to)
-{
-    int32_t covered = smaller(to, (pixel + 1) * 256) - larger(from, pixel * 256);
-    return covered <= 0 ? 0 : (covered * 255 + 128) / 256;
-}
-
-/* Part of a span, as much as `value` of 255. */
-static void draw_part(
-    const drawing *d, int32_t y, const gesso_mask *mask, const gesso_span *s, int32_t left, int32_t begin, int32_t end,
-    int32_t value)
-{
-    int32_t from = larger(left + s->x, begin), to = smaller(left + s->x + s->length, end);
-    if (from >= to || value == 0) return;
-    if (s->value >= 0) {
-        draw_span(d, y, from, to - from, (int32_t)gesso_mul255((uint32_t)s->value, (uint32_t)value), NULL);
-        return;
-    }
-    const uint8_t *coverage = mask->bytes + s->at + (from - left - s->x);
-    if (value == 255) {
-        draw_span(d, y, from, to - from, -1, coverage);
-        return;
-    }
-    uint8_t faded[128 + 8];
-    while (from < to) {
-        int32_t part = smaller(to - from, 128);
-        for (int32_t i = 0; i < part; i++) faded[i] = (uint8_t)gesso_mul255(*coverage++, (uint32_t)value);
-        draw_span(d, y, from, part, -1, faded);
-        from += part;
-    }
-}
-
-/* A mask within a rectangle: all of it where the rectangle covers pixels whole, and parts of it at its edges. */
-static void draw_mask_in_rectangle(
-    const drawing *d, const gesso_mask *mask, int32_t left, int32_t top, const gesso_shape *r)
-{
-    int32_t x0 = r->x0 >> 8, whole_begin = (r->x0 + 255) >> 8, whole_end = r->x1 >> 8;
-    int32_t first = larger(larger(d->box.y0, top), r->y0 >> 8);
-    int32_t end = smaller(smaller(d->box.y1, top + mask->height), (r->y1 + 255) >> 8);
-    for (int32_t y = first; y < end; y++) {
-        int32_t height = part_of(y, r->y0, r->y1);
-        for (uint32_t i = mask->rows[y - top]; i < mask->rows[y - top + 1]; i++) {
-            const gesso_span *s = &mask->spans[i];
-            if (height == 255 && left + s->x >= whole_begin && left + s->x + s->length <= whole_end) {
-                draw_span(d, y, left + s->x, s->length, s->value, s->value < 0 ? mask->bytes + s->at : NULL);
-                continue;
-            }
-            if (whole_begin > x0) {
-                int32_t part = part_of(x0, r->x0, r->x1);
-                draw_part(d, y, mask, s, left, x0, whole_begin, (int32_t)gesso_mul255((uint32_t)part, (uint32_t)height));
-            }
-            draw_part(d, y, mask, s, left, whole_begin, whole_end, height);
-            if (whole_end >= whole_begin && (r->x1 & 255)) {
-                int32_t part = part_of(whole_end, r->x0, r->x1);
-                draw_part(
-                    d, y, mask, s, left, whole_end, whole_end + 1,
-                    (int32_t)gesso_mul255((uint32_t)part, (uint32_t)height));
-            }
-        }
-    }
-}
-
-/* Writes a row's coverage of the pixels begin ..< end. */
-static void expand(const gesso_mask *mask, int32_t row, int32_t left, int32_t begin, int32_t end, uint8_t *bytes)
-{
-    memset(bytes, 0, (size_t)(end - begin));
-    for (uint32_t i = mask->rows[row]; i < mask->rows[row + 1]; i++) {
-        gesso_span s = mask->spans[i];
-        int32_t from = larger(left + s.x, begin), to = smaller(left + s.x + s.length, end);
-        if (from >= to) continue;
-        if (s.value >= 0)
-            memset(bytes + (from - begin), s.value, (size_t)(to - from));
-        else
-            memcpy(bytes + (from - begin), mask->bytes + s.at + (from - left - s.x), (size_t)(to - from));
-    }
-}
-
-/* Any mask within any other. False: out of memory. */
-static bool draw_mask_in_mask(
-    const drawing *d, const gesso_mask *mask, int32_t left, int32_t top, const gesso_mask *clip, int32_t clip_left,
-    int32_t clip_top)
-{
-    int32_t begin = larger(d->box.x0, larger(left, clip_left));
-    int32_t end = smaller(d->box.x1, smaller(left + mask->width, clip_left + clip->width));
-    int32_t first = larger(d->box.y0, larger(top, clip_top));
-    int32_t last = smaller(d->box.y1, smaller(top + mask->height, clip_top + clip->height));
-    if (begin >= end) return true;
-    uint8_t *bytes = malloc(2 * (size_t)(end - begin) + 8);
-    if (!bytes) return false;
-    uint8_t *other = bytes + (end - begin);
-    for (int32_t y = first; y < last; y++) {
-        expand(mask, y - top, left, begin, end, bytes);
-        expand(clip, y - clip_top, clip_left, begin, end, other);
-        for (int32_t i = 0; i < end - begin; i++) bytes[i] = (uint8_t)gesso_mul255(bytes[i], other[i]);
-        draw_span(d, y, begin, end - begin, -1, bytes);
-    }
-    free(bytes);
-    return true;
-}
-
-/* ---- What has a kernel ---- */
 
 /* The one shape of a clip, or null; false if there is more. */
 static bool only_shape(const gesso_clip *clip, const gesso_shape **shape)
@@ -255,15 +59,15 @@ static gesso_shape cut_off(const gesso_shape *rectangle, gesso_box box)
     return r;
 }
 
-static void draw_aligned(const drawing *d, const gesso_shape *r)
+static void draw_aligned(const gesso_drawing *d, const gesso_shape *r)
 {
-    for (int32_t y = r->y0 >> 8; y < r->y1 >> 8; y++) draw_span(d, y, r->x0 >> 8, (r->x1 - r->x0) >> 8, 255, NULL);
+    for (int32_t y = r->y0 >> 8; y < r->y1 >> 8; y++) gesso_draw_span(d, y, r->x0 >> 8, (r->x1 - r->x0) >> 8, 255, NULL);
 }
 
 /* Draws the source in a shape, or between two, within a clip. False for what is too large, or out of memory: nothing is
  * drawn then. */
 static bool draw_shape(
-    const drawing *d, const gesso_shape *outer, const gesso_shape *inner, const gesso_shape *clip)
+    const gesso_drawing *d, const gesso_shape *outer, const gesso_shape *inner, const gesso_shape *clip)
 {
     bool is_rectangle = !inner && gesso_shape_is_rectangle(outer);
     gesso_shape cut;
@@ -281,16 +85,16 @@ static bool draw_shape(
     if (clip && !clip_mask) return false;
     bool fine = true;
     if (clip && is_rectangle) {
-        draw_mask_in_rectangle(d, clip_mask, gesso_shape_left(clip), gesso_shape_top(clip), outer);
+        gesso_draw_mask_in_rectangle(d, clip_mask, gesso_shape_left(clip), gesso_shape_top(clip), outer);
     } else {
         gesso_mask *mask = gesso_mask_of(outer, inner);
         int32_t left = gesso_shape_left(outer), top = gesso_shape_top(outer);
         fine = mask != NULL;
         if (fine && clip)
-            fine = draw_mask_in_mask(
+            fine = gesso_draw_mask_in_mask(
                 d, mask, left, top, clip_mask, gesso_shape_left(clip), gesso_shape_top(clip));
         else if (fine)
-            draw_mask(d, mask, left, top);
+            gesso_draw_mask(d, mask, left, top);
         gesso_mask_release(mask);
     }
     gesso_mask_release(clip_mask);
@@ -299,22 +103,22 @@ static bool draw_shape(
 
 /* Part of a row of a shadow, but not of `hidden`, what will be drawn over. */
 static void draw_row_part(
-    const drawing *d, int32_t y, int32_t begin, int32_t end, int32_t value, const uint8_t *coverage, int32_t hidden,
+    const gesso_drawing *d, int32_t y, int32_t begin, int32_t end, int32_t value, const uint8_t *coverage, int32_t hidden,
     int32_t hidden_end)
 {
     if (end <= begin || value == 0) return;
     if (hidden >= hidden_end || hidden >= end || hidden_end <= begin) {
-        draw_span(d, y, begin, end - begin, value, coverage);
+        gesso_draw_span(d, y, begin, end - begin, value, coverage);
         return;
     }
-    if (hidden > begin) draw_span(d, y, begin, hidden - begin, value, coverage);
+    if (hidden > begin) gesso_draw_span(d, y, begin, hidden - begin, value, coverage);
     if (hidden_end < end)
-        draw_span(d, y, hidden_end, end - hidden_end, value, coverage ? coverage + (hidden_end - begin) : NULL);
+        gesso_draw_span(d, y, hidden_end, end - hidden_end, value, coverage ? coverage + (hidden_end - begin) : NULL);
 }
 
 /* Draws the source as the blurred shadow of a shape. `cover` is drawn over it afterwards, or null if it is not opaque.
  * False if there is none: nothing is drawn then. */
-static bool draw_soft(const drawing *d, const gesso_shape *shape, double sigma, const gesso_shape *cover)
+static bool draw_soft(const gesso_drawing *d, const gesso_shape *shape, double sigma, const gesso_shape *cover)
 {
     int32_t extra_columns, extra_rows;
     gesso_soft *soft = gesso_soft_of(shape, sigma, &extra_columns, &extra_rows);
@@ -369,7 +173,7 @@ bool gesso_fast_fill(
     bool has_shadow = shadow->color.alpha > 0, is_soft = has_shadow && shadow->sigma > 0;
     if (has_shadow && (fabs(shadow->offset_x) > 1e5 || fabs(shadow->offset_y) > 1e5)) return false;
     if (is_soft && (clip || inner || !is_small(outer) || outer->x0 >= outer->x1 || outer->y0 >= outer->y1)) return false;
-    drawing d = {.kernels = gesso_kernels_get(), .target = context->bitmap, .box = gesso_clip_box(context)};
+    gesso_drawing d = {.kernels = gesso_kernels_get(), .target = context->bitmap, .box = gesso_clip_box(context)};
     if (gesso_box_is_empty(d.box)) return true;
     if (context->cairo) cairo_surface_flush(context->surface);
     if (has_shadow) {
@@ -400,7 +204,7 @@ bool gesso_fast_bitmap(gesso_context *context, const gesso_bitmap *bitmap, const
     if (bitmap->format == GESSO_FORMAT_A8 || state->shadow.color.alpha > 0) return false;
     /* A turned axis: upright rectangles do not tell. */
     if (state->matrix.xx < 0 || state->matrix.yy < 0) return false;
-    drawing d = {.kernels = gesso_kernels_get(), .target = context->bitmap, .box = gesso_clip_box(context)};
+    gesso_drawing d = {.kernels = gesso_kernels_get(), .target = context->bitmap, .box = gesso_clip_box(context)};
     int32_t width = r->x1 - r->x0, height = r->y1 - r->y0;
     if (width <= 0 || height <= 0 || gesso_box_is_empty(d.box)) return true;
     if (r->x0 >= d.box.x1 * 256 || r->y0 >= d.box.y1 * 256 || r->x1 <= d.box.x0 * 256 || r->y1 <= d.box.y0 * 256)
@@ -418,11 +222,43 @@ bool gesso_fast_bitmap(gesso_context *context, const gesso_bitmap *bitmap, const
         return true;
     }
     if (context->cairo) cairo_surface_flush(context->surface);
-    d.source = (source){
+    d.source = (gesso_source){
         .picture = picture ? picture : bitmap, .x = gesso_shape_left(r), .y = gesso_shape_top(r),
         .alpha = (uint32_t)(state->alpha * 255 + 0.5), .solid = bitmap->format == GESSO_FORMAT_XRGB32 ? 0xff000000 : 0};
     bool drawn = draw_shape(&d, r, NULL, clip);
     gesso_bitmap_release(picture);
+    return drawn;
+}
+
+bool gesso_fast_linear_gradient(
+    gesso_context *context, const gesso_gradient_stop *stops, size_t count, double start_x, double start_y,
+    double end_x, double end_y, uint32_t options)
+{
+    const gesso_state *state = &context->state;
+    const uint32_t everywhere = GESSO_GRADIENT_DRAWS_BEFORE_START | GESSO_GRADIENT_DRAWS_AFTER_END;
+    const gesso_shape *clip;
+    if (!has_kernels(context) || !only_shape(state->clip, &clip)) return false;
+    if (state->shadow.color.alpha > 0 || state->alpha < 1 || (options & everywhere) != everywhere) return false;
+    for (size_t i = 0; i < count; i++)
+        if (stops[i].alpha < 1) return false;
+    /* Along the line in user space, which the device's pixels go along in even steps, too. */
+    double dx = end_x - start_x, dy = end_y - start_y, square = dx * dx + dy * dy;
+    cairo_matrix_t inverse = state->matrix;
+    if (!(square > 1e-12 && square < 1e12) || cairo_matrix_invert(&inverse) != CAIRO_STATUS_SUCCESS) return false;
+    gesso_ramp ramp = {
+        .stops = stops, .count = count, .by_x = (inverse.xx * dx + inverse.yx * dy) / square,
+        .by_y = (inverse.xy * dx + inverse.yy * dy) / square};
+    ramp.origin = ((inverse.x0 - start_x) * dx + (inverse.y0 - start_y) * dy) / square + (ramp.by_x + ramp.by_y) / 2;
+    gesso_drawing d = {.kernels = gesso_kernels_get(), .target = context->bitmap, .box = gesso_clip_box(context)};
+    if (!gesso_is_finite4(ramp.by_x, ramp.by_y, ramp.origin, 0) || fabs(ramp.origin) > 1e9) return false;
+    if (gesso_box_is_empty(d.box)) return true;
+    ramp.line = malloc((size_t)(d.box.x1 - d.box.x0) * sizeof *ramp.line);
+    if (!ramp.line) return false;
+    if (context->cairo) cairo_surface_flush(context->surface);
+    d.source = (gesso_source){.ramp = &ramp, .alpha = 255, .solid = 0xff000000};
+    gesso_shape all = {d.box.x0 * 256, d.box.y0 * 256, d.box.x1 * 256, d.box.y1 * 256, {0}, {0}};
+    bool drawn = draw_shape(&d, &all, NULL, clip);
+    free(ramp.line);
     return drawn;
 }
 

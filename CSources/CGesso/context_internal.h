@@ -147,6 +147,10 @@ void gesso_clip_apply(cairo_t *cairo, const gesso_clip *clip);
 bool gesso_fast_fill(
     gesso_context *context, const gesso_shape *outer, const gesso_shape *inner, gesso_color color);
 bool gesso_fast_bitmap(gesso_context *context, const gesso_bitmap *bitmap, const gesso_shape *rectangle);
+/* A linear gradient over the clip. */
+bool gesso_fast_linear_gradient(
+    gesso_context *context, const gesso_gradient_stop *stops, size_t count, double start_x, double start_y,
+    double end_x, double end_y, uint32_t options);
 /* The shapes between which the stroke of a shape lies; false if it is not one between two shapes. */
 bool gesso_stroke_shapes(
     const gesso_state *state, const gesso_shape *shape, gesso_shape *outer, gesso_shape *inner, bool *has_inner);

@@ -65,8 +65,10 @@ void gesso_context_draw_linear_gradient(
     gesso_context *context, const gesso_gradient_stop *stops, size_t count,
     double start_x, double start_y, double end_x, double end_y, uint32_t options)
 {
-    if (gesso_require(context, stops_are_valid(stops, count) && gesso_is_finite4(start_x, start_y, end_x, end_y))
-        && gesso_cairo(context))
+    if (!gesso_require(context, stops_are_valid(stops, count) && gesso_is_finite4(start_x, start_y, end_x, end_y)))
+        return;
+    if (gesso_fast_linear_gradient(context, stops, count, start_x, start_y, end_x, end_y, options)) return;
+    if (gesso_cairo(context))
         draw_gradient(
             context, cairo_pattern_create_linear(start_x, start_y, end_x, end_y), stops, count, options);
 }

@@ -27,6 +27,8 @@ typedef struct gesso_kernels {
     /* Draws pixels over, as much as each is covered. Up to 7 bytes after the coverage are read, too. */
     void (*over_masked)(
         uint32_t *target, const uint32_t *source, const uint8_t *coverage, size_t count, uint32_t solid);
+    /* Stores opaque pixels whose red, green and blue, 0…255, begin at `from` and change by `step` from each to the next. */
+    void (*ramp)(uint32_t *target, size_t count, const float from[3], const float step[3]);
     /* Adds weight · sample to sums. */
     void (*accumulate)(uint32_t *sums, const uint8_t *samples, size_t count, uint32_t weight);
     /* Sums rows by weights of 1/65,536, to 1/256 of a sample: each product is cut off there. */

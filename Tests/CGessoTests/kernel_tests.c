@@ -130,7 +130,8 @@ static void every_set_gives_the_same_bytes(void)
                 for (int i = 0; i < MOST + 24; i++)
                     coverage[i] = (uint8_t)(random_next(&seed) % 4 ? random_next(&seed) : random_next(&seed) % 2 * 255);
                 uint32_t word = source[0], value = random_next(&seed) % 256, solid = shift % 2 ? 0xff000000 : 0;
-                for (int op = 0; op < 7; op++) {
+                const float from[3] = {(float)shift * 30, 250.5f, 3}, by[3] = {1.7f, -2.3f, 0.1f};
+                for (int op = 0; op < 8; op++) {
                     for (int i = 0; i < MOST + 2 * GUARD; i++) target[i] = expected[i] = source[i % MOST];
                     const gesso_kernels *sets[] = {reference, k};
                     uint32_t *outs[] = {expected + GUARD + shift, target + GUARD + shift};
@@ -145,6 +146,7 @@ static void every_set_gives_the_same_bytes(void)
                         case 3: s->over(out, source + shift, c); break;
                         case 4: s->over_alpha(out, source + shift, c, value, solid); break;
                         case 5: s->over_masked(out, source + shift, coverage + 7 - shift, c, solid); break;
+                        case 7: s->ramp(out, c, from, by); break;
                         case 6: s->accumulate(out, samples + shift, c, value * 257); break;
                         }
                     }
@@ -320,6 +322,42 @@ static void no_seam_to_cairo(void)
     gesso_bitmap_release(icon);
 }
 
+static void gradients_are_cairos(void)
+{
+    uint64_t seed = 24;
+    for (int i = 0; i < 60; i++) {
+        gesso_gradient_stop stops[5];
+        double v[4];
+        size_t count = 1 + random_next(&seed) % 5;
+        for (size_t k = 0; k < count; k++)
+            stops[k] = (gesso_gradient_stop){
+                k == 0 ? (i % 3) * 0.1 : fmin(1, stops[k - 1].location + (random_next(&seed) % 50) / 100.0),
+                random_next(&seed) % 100 / 99.0, random_next(&seed) % 100 / 99.0, random_next(&seed) % 100 / 99.0, 1};
+        for (int k = 0; k < 4; k++) v[k] = random_next(&seed) % 900 / 10.0 - 10;
+        gesso_bitmap *results[2];
+        for (int way = 0; way < 2; way++) {
+            gesso_context *c = context_of(80, 60, GESSO_FORMAT_ARGB32, 1);
+            if (way) {
+                gesso_context_move_to(c, -200, -200), gesso_context_add_line(c, 900, -200);
+                gesso_context_add_line(c, -200, 900), gesso_context_clip(c, GESSO_FILL_RULE_WINDING);
+            }
+            gesso_context_scale_by(c, i % 2 ? 1.3 : 1, i % 4 == 1 ? -0.7 : 1);
+            gesso_context_rotate(c, i % 5 * 0.4);
+            gesso_context_draw_linear_gradient(c, stops, count, v[0], v[1], v[2], v[3], 3);
+            results[way] = finished(c);
+        }
+        int far = 0;
+        for (int y = 0; y < 60; y++)
+            for (int x = 0; x < 80; x++)
+                for (int shift = 0; shift < 32; shift += 8)
+                    far += abs((int)(pixel(results[0], x, y) >> shift & 255) - (int)(pixel(results[1], x, y) >> shift & 255)) > 2;
+        /* Where a stop is hard, a pixel may fall on its other side. */
+        if (far > 250) fprintf(stderr, "gradient %d: %d\n", i, far);
+        CHECK(far <= 250);
+        for (int way = 0; way < 2; way++) gesso_bitmap_release(results[way]);
+    }
+}
+
 /* The corners of a shadow, stretched, are those of a shadow that is drawn as a whole: by a path that is the same shape. */
 static void soft_shadows_are_stretched_unseen(void)
 {
@@ -395,6 +433,7 @@ const check_test kernel_tests[] = {
     TEST(over_rounds_as_pixman_does, "source-over rounds as pixman does"),
     TEST(downscaling_averages_areas_exactly, "making smaller averages areas, to the last digit"),
     TEST(no_seam_to_cairo, "there is no seam between kernels and Cairo"),
+    TEST(gradients_are_cairos, "linear gradients are those of Cairo"),
     TEST(soft_shadows_are_stretched_unseen, "a soft shadow is stretched between its corners, unseen"),
     TEST(kernels_stay_inside, "kernels write only inside of the bitmap"),
     {0}};

@@ -1,0 +1,48 @@
+/* Drawing one source in spans of coverage: what the kernels' way to draw is made of. */
+#ifndef GESSO_FAST_SPANS_H
+#define GESSO_FAST_SPANS_H
+
+#include "context_internal.h"
+#include "kernels.h"
+
+/* An opaque linear gradient: stops at places along it, and how the place grows from pixel to pixel. */
+typedef struct gesso_ramp {
+    const gesso_gradient_stop *stops;
+    size_t count;
+    double origin, by_x, by_y; /* the place of the pixel (x, y)'s centre is origin + by_x · x + by_y · y */
+    uint32_t *line;            /* room for the pixels of a row of the box */
+} gesso_ramp;
+
+/* What is drawn: a word, pixels, or a gradient. */
+typedef struct gesso_source {
+    uint32_t word;
+    const gesso_bitmap *picture;
+    int32_t x, y;   /* of the picture's first pixel, on the device */
+    uint32_t alpha; /* of the picture, 0…255 */
+    uint32_t solid; /* or'ed to its pixels */
+    gesso_ramp *ramp;
+} gesso_source;
+
+typedef struct gesso_drawing {
+    const gesso_kernels *kernels;
+    gesso_bitmap *target;
+    gesso_box box; /* nothing is drawn outside */
+    gesso_source source;
+} gesso_drawing;
+
+/* Draws pixels x ..< x + length of a row: `value` of 255 for all of them, or `coverage` for each, after whose end some
+ * more bytes are read. */
+void gesso_draw_span(
+    const gesso_drawing *d, int32_t y, int32_t x, int32_t length, int32_t value, const uint8_t *coverage);
+
+/* Draws in a mask whose first pixel is (left, top). */
+void gesso_draw_mask(const gesso_drawing *d, const gesso_mask *mask, int32_t left, int32_t top);
+/* In a mask within a rectangle: all of it where the rectangle covers pixels whole, and parts of it at its edges. */
+void gesso_draw_mask_in_rectangle(
+    const gesso_drawing *d, const gesso_mask *mask, int32_t left, int32_t top, const gesso_shape *rectangle);
+/* In a mask within another one. False: out of memory, and nothing is drawn. */
+bool gesso_draw_mask_in_mask(
+    const gesso_drawing *d, const gesso_mask *mask, int32_t left, int32_t top, const gesso_mask *clip,
+    int32_t clip_left, int32_t clip_top);
+
+#endif

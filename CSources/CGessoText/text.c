@@ -1,4 +1,4 @@
-#include "include/gesso_text.h"
+#include "layout_memory.h"
 
 #include <fontconfig/fontconfig.h>
 #include <math.h>
@@ -144,11 +144,10 @@ static double device_scale(cairo_t *cairo)
 }
 
 /* A layout for this thread, for a context's transform or, without one, at one pixel a point. */
-static gesso_status make_layout(
+static gesso_status make_layout_anew(
     const gesso_text_run *runs, size_t count, const gesso_text_options *options, double width, double height,
     cairo_t *cairo, PangoLayout **result, bool *is_cut)
 {
-    if (!is_valid(runs, count, options)) return GESSO_INVALID_ARGUMENT;
     if (!has_fonts()) return GESSO_FONT_FAILED;
     if (count > RUN_LIMIT) return GESSO_TOO_LARGE;
     GString *text = g_string_new(NULL);
@@ -198,6 +197,27 @@ static gesso_status make_layout(
     }
     pango_attr_list_unref(attributes);
     g_string_free(text, TRUE);
+    return status;
+}
+
+/* The same, or one that was made before. */
+static gesso_status make_layout(
+    const gesso_text_run *runs, size_t count, const gesso_text_options *options, double width, double height,
+    cairo_t *cairo, PangoLayout **result, bool *is_cut)
+{
+    if (!is_valid(runs, count, options)) return GESSO_INVALID_ARGUMENT;
+    gesso_layout_memory *memory = gesso_layout_memory_get();
+    GByteArray *key = memory ? gesso_layout_key(runs, count, options, width, height, cairo) : NULL;
+    *result = key ? gesso_layout_find(memory, key, is_cut) : NULL;
+    gesso_status status = GESSO_OK;
+    if (!*result) {
+        status = make_layout_anew(runs, count, options, width, height, cairo, result, is_cut);
+        if (!status && key) {
+            gesso_layout_keep(memory, key, *result, *is_cut);
+            return GESSO_OK;
+        }
+    }
+    if (key) g_byte_array_unref(key);
     return status;
 }
 

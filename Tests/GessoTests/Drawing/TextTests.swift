@@ -181,6 +181,38 @@ struct TextTests {
     #expect(box.height < 16)
   }
 
+  @Test("looks the same when it is drawn again, and another way when anything about it changes")
+  func again() throws {
+    let rect = CGRect(x: 2, y: 2, width: 90, height: 40)
+    let text = Text("Gesso grounds", font: .system(14), color: .red).lines(2)
+    let first = try drawn(text, in: rect)
+    var others: [Text] = []
+    for change in 0..<9 {
+      var other = text
+      switch change {
+      case 0: other.runs[0].string = "Gesso ground."
+      case 1: other.runs[0].font.size = 14.5
+      case 2: other.runs[0].font.weight = .bold
+      case 3: other.runs[0].color = .blue
+      case 4: other.runs[0].isUnderlined = true
+      case 5: other.runs[0].isStruckThrough = true
+      case 6: other.numberOfLines = 1
+      case 7: other.runs[0].font.family = "monospace"
+      default: other.lineSpacing = 7
+      }
+      others.append(other)
+    }
+    for _ in 0..<2 {
+      #expect(try drawn(text, in: rect).hasSamePixels(as: first))
+      for other in others { #expect(try !drawn(other, in: rect).hasSamePixels(as: first), "\(other)") }
+      #expect(try !drawn(text, in: rect, scale: 2).hasSamePixels(as: first))
+      #expect(try !drawn(text, in: CGRect(x: 2, y: 2, width: 45, height: 40)).hasSamePixels(as: first))
+      #expect(try !drawn(text, in: rect, alignment: .right).hasSamePixels(as: first))
+    }
+    let metrics = try (text.metrics(), text.metrics())
+    #expect(metrics.0 == metrics.1)
+  }
+
   @Test("is drawn on many threads at once, the same each time")
   func threads() async throws {
     let text = Text(words, font: .system(13)).lines(2)

@@ -293,7 +293,7 @@ static void paint_layer(cairo_t *cairo, const gesso_operation *operation, double
     cairo_paint_with_alpha(cairo, alpha);
 }
 
-static void cover_clip(cairo_t *cairo, const gesso_operation *operation, double alpha)
+void gesso_cover_clip(cairo_t *cairo, const gesso_operation *operation, double alpha)
 {
     (void)operation, (void)alpha;
     cairo_set_source_rgb(cairo, 0, 0, 0);
@@ -313,7 +313,7 @@ void gesso_context_end_transparency_layer(gesso_context *context)
         gesso_draw(
             context,
             &(gesso_operation){
-                .paint = paint_layer, .flood = paint_layer, .cover = cover_clip, .pattern = layer},
+                .paint = paint_layer, .flood = paint_layer, .cover = gesso_cover_clip, .pattern = layer},
             gesso_clip_box(context));
     cairo_pattern_destroy(layer);
     gesso_check_cairo(context);

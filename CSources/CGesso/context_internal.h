@@ -155,6 +155,9 @@ bool gesso_fast_linear_gradient(
 bool gesso_stroke_shapes(
     const gesso_state *state, const gesso_shape *shape, gesso_shape *outer, gesso_shape *inner, bool *has_inner);
 
+/* Covers all of the clip: what gradients and layers are drawn in. */
+void gesso_cover_clip(cairo_t *cairo, const gesso_operation *operation, double alpha);
+
 /* Draws with the state's shadow and blend mode. `bounds`: what the operation may cover. */
 void gesso_draw(gesso_context *context, const gesso_operation *operation, gesso_box bounds);
 /* The same without a shadow. */

@@ -9,13 +9,6 @@ static void paint_gradient(cairo_t *cairo, const gesso_operation *operation, dou
     cairo_paint_with_alpha(cairo, alpha);
 }
 
-static void cover_gradient(cairo_t *cairo, const gesso_operation *operation, double alpha)
-{
-    (void)operation, (void)alpha;
-    cairo_set_source_rgb(cairo, 0, 0, 0);
-    cairo_paint(cairo);
-}
-
 static void add_stop(cairo_pattern_t *pattern, double location, const gesso_gradient_stop *stop, double alpha)
 {
     cairo_pattern_add_color_stop_rgba(
@@ -55,7 +48,7 @@ static void draw_gradient(
         gesso_draw(
             context,
             &(gesso_operation){
-                .paint = paint_gradient, .flood = paint_gradient, .cover = cover_gradient, .pattern = pattern},
+                .paint = paint_gradient, .flood = paint_gradient, .cover = gesso_cover_clip, .pattern = pattern},
             gesso_clip_box(context));
     cairo_pattern_destroy(pattern);
     gesso_check_cairo(context);
@@ -167,16 +160,14 @@ static void cover_picture(cairo_t *cairo, const gesso_operation *operation, doub
 
 static void paint_picture(cairo_t *cairo, const gesso_operation *operation, double alpha)
 {
+    begin_picture(cairo, operation);
+    rectangle(cairo, operation);
     if (alpha == 1 && !operation->pattern && !is_mask(operation)) {
-        begin_picture(cairo, operation);
-        rectangle(cairo, operation);
         set_picture(cairo, operation);
         cairo_fill(cairo);
         cairo_restore(cairo);
         return;
     }
-    begin_picture(cairo, operation);
-    rectangle(cairo, operation);
     cairo_clip(cairo);
     if (is_mask(operation)) {
         flood_mask(cairo, operation, alpha);

@@ -54,8 +54,8 @@ gesso_status gesso_composite(
         const uint32_t *words = (const uint32_t *)in + r.source_x;
         if (source->format == GESSO_FORMAT_A8)
             composite_coverage(kernels, out, in + r.source_x, count, a << 24);
-        else if (opaque && a == 255 && target->format == GESSO_FORMAT_XRGB32)
-            memcpy(out, words, count * 4);
+        else if (opaque && a == 255)
+            kernels->copy_opaque(out, words, count);
         else if (a == 255 && !opaque)
             kernels->over(out, words, count);
         else

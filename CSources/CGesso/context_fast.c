@@ -64,6 +64,18 @@ static void draw_aligned(const gesso_drawing *d, const gesso_shape *r)
     for (int32_t y = r->y0 >> 8; y < r->y1 >> 8; y++) gesso_draw_span(d, y, r->x0 >> 8, (r->x1 - r->x0) >> 8, 255, NULL);
 }
 
+/* Whether draw_shape can, unless memory runs out. */
+static bool can_draw(
+    const gesso_drawing *d, const gesso_shape *outer, const gesso_shape *inner, const gesso_shape *clip)
+{
+    gesso_shape shape = *outer;
+    bool is_rectangle = !inner && gesso_shape_is_rectangle(outer);
+    if (is_rectangle) shape = cut_off(outer, d->box);
+    if (shape.x0 >= shape.x1 || shape.y0 >= shape.y1) return true;
+    if (!clip && is_rectangle && gesso_shape_is_aligned(&shape)) return true;
+    return is_small(&shape) && (!clip || is_small(clip));
+}
+
 /* Draws the source in a shape, or between two, within a clip. False for what is too large, or out of memory: nothing is
  * drawn then. */
 static bool draw_shape(
@@ -80,6 +92,9 @@ static bool draw_shape(
         draw_aligned(d, outer);
         return true;
     }
+    gesso_box box = {
+        gesso_shape_left(outer), gesso_shape_top(outer), (outer->x1 + 255) >> 8, (outer->y1 + 255) >> 8};
+    if (gesso_box_is_empty(gesso_box_intersect(box, d->box))) return true;
     if (!is_small(outer) || (clip && !is_small(clip))) return false;
     gesso_mask *clip_mask = clip ? gesso_mask_of(clip, NULL) : NULL;
     if (clip && !clip_mask) return false;
@@ -176,19 +191,21 @@ bool gesso_fast_fill(
     gesso_drawing d = {.kernels = gesso_kernels_get(), .target = context->bitmap, .box = gesso_clip_box(context)};
     if (gesso_box_is_empty(d.box)) return true;
     if (context->cairo) cairo_surface_flush(context->surface);
+    if (!can_draw(&d, outer, inner, clip)) return false;
     if (has_shadow) {
         /* A hard shadow is the shape, moved. */
         int32_t x = (int32_t)lrint(shadow->offset_x * GESSO_GRID), y = (int32_t)lrint(shadow->offset_y * GESSO_GRID);
         gesso_shape outer_shadow = moved(outer, x, y), inner_shadow;
         if (inner) inner_shadow = moved(inner, x, y);
         d.source.word = premultiplied(shadow->color, color.alpha * state->alpha);
+        if (!is_soft && !can_draw(&d, &outer_shadow, inner, clip)) return false;
         bool covers = color.alpha * state->alpha == 1;
         bool drawn = is_soft ? draw_soft(&d, &outer_shadow, shadow->sigma, covers ? outer : NULL)
                              : draw_shape(&d, &outer_shadow, inner ? &inner_shadow : NULL, clip);
         if (!drawn) return false;
     }
     d.source.word = premultiplied(color, state->alpha);
-    /* With a shadow drawn there is no way back to Cairo: what failed there cannot fail here for another reason. */
+    /* With a shadow drawn there is no way back to Cairo; and only memory can be missing. */
     if (draw_shape(&d, outer, inner, clip)) return true;
     if (!has_shadow) return false;
     gesso_context_fail(context, GESSO_OUT_OF_MEMORY);
@@ -265,6 +282,8 @@ bool gesso_fast_linear_gradient(
 bool gesso_stroke_shapes(
     const gesso_state *state, const gesso_shape *shape, gesso_shape *outer, gesso_shape *inner, bool *has_inner)
 {
+    /* The path may have been added before the transform was turned, which is the pen's, too. */
+    if (state->matrix.xy != 0 || state->matrix.yx != 0) return false;
     double scale_x = fabs(state->matrix.xx), scale_y = fabs(state->matrix.yy);
     /* The offset of an ellipse is no ellipse, but that of a circle is a circle. */
     for (int i = 0; i < 4; i++)

@@ -120,11 +120,22 @@ bool gesso_shape_of_rect(
     return true;
 }
 
+/* Whether shapes on the grid run in the direction of the user's space, and from the same corner: what matters to the
+ * winding rule, to dashes, and to what is added next. */
+static bool is_flipped(const gesso_state *state) { return state->matrix.xx < 0 || state->matrix.yy < 0; }
+
+static bool is_far(const gesso_shape *s)
+{
+    int32_t most = (int32_t)GESSO_REACH * GESSO_GRID;
+    return s->x0 <= -most || s->y0 <= -most || s->x1 >= most || s->y1 >= most;
+}
+
 /* Adds a rectangle to the path: as the shape that the path is, if there is nothing else in it. */
 static void add_rectangle(gesso_context *context, double x, double y, double width, double height)
 {
     gesso_shape shape;
     bool is_upright = gesso_shape_of_rect(context, x, y, width, height, &shape);
+    if (is_upright && (is_flipped(&context->state) || width < 0 || height < 0) && !is_far(&shape)) is_upright = false;
     if (is_upright && path_is_empty(context)) {
         context->has_shape = true;
         context->shape = shape;
@@ -168,7 +179,7 @@ void gesso_context_add_rounded_rect(
     }
     if (!gesso_in_reach(context, x, y, x + width, y + height)) return;
     gesso_shape shape;
-    if (gesso_shape_of_rect(context, x, y, width, height, &shape)) {
+    if (!is_flipped(&context->state) && gesso_shape_of_rect(context, x, y, width, height, &shape)) {
         const cairo_matrix_t *m = &context->state.matrix;
         int32_t most_x = (shape.x1 - shape.x0) / 2, most_y = (shape.y1 - shape.y0) / 2;
         for (int i = 0; i < 4; i++) {

@@ -37,8 +37,8 @@ static void draw_pixels(
         }
     } else {
         uint32_t alpha = gesso_mul255(s->alpha, (uint32_t)value);
-        if (alpha == 255 && s->solid && d->target->format == GESSO_FORMAT_XRGB32)
-            memcpy(out, in, count * 4);
+        if (alpha == 255 && s->solid)
+            d->kernels->copy_opaque(out, in, count);
         else if (alpha == 255 && !s->solid)
             d->kernels->over(out, in, count);
         else

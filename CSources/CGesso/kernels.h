@@ -16,6 +16,8 @@ typedef struct gesso_kernels {
     const char *name;
     /* Stores a word. */
     void (*fill)(uint32_t *target, size_t count, uint32_t word);
+    /* Copies pixels, and makes them opaque. */
+    void (*copy_opaque)(uint32_t *target, const uint32_t *source, size_t count);
     /* Draws a word over. */
     void (*over_word)(uint32_t *target, size_t count, uint32_t word);
     /* Draws a word over, as much as each pixel is covered. Up to 7 bytes after the coverage are read, too. */

@@ -52,18 +52,18 @@ static bool make_taps(taps *t, int32_t begin, int32_t end, int32_t lines, int32_
         double from = fmax(0, (i - begin / 256.0) * scale), to = fmin(samples, (i + 1 - begin / 256.0) * scale);
         int32_t first = (int32_t)fmin(samples - 1, floor(from)), last = (int32_t)fmin(samples, ceil(to));
         if (last <= first) last = first + 1;
-        double whole = 0;
+        double whole = 0, sum = 0;
         for (int32_t s = first; s < last; s++) whole += fmin(to, s + 1) - fmax(from, s);
-        uint32_t sum = 0, largest = used;
         t->lines[i] = (gesso_tap){first, last - first, used};
         if (last - first > t->most) t->most = last - first;
+        /* The difference of rounded sums: none is negative, and together they are exactly 65,536. */
+        int64_t before = 0;
         for (int32_t s = first; s < last; s++, used++) {
-            double part = whole > 0 ? (fmin(to, s + 1) - fmax(from, s)) / whole : 1.0 / (last - first);
-            t->weights[used] = (uint32_t)lrint(65536 * fmax(0, part));
-            sum += t->weights[used];
-            if (t->weights[used] > t->weights[largest]) largest = used;
+            sum += whole > 0 ? fmax(0, (fmin(to, s + 1) - fmax(from, s)) / whole) : 1.0 / (last - first);
+            int64_t now = s == last - 1 ? 65536 : llrint(65536 * fmin(1, sum));
+            t->weights[used] = (uint32_t)(now - before);
+            before = now;
         }
-        t->weights[largest] += 65536 - sum; /* so that a flat picture stays what it is */
     }
     return true;
 }

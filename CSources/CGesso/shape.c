@@ -353,6 +353,7 @@ static bool add_row(gesso_mask *mask, const row_parts *outer, const row_parts *i
 static bool repeat_row(gesso_mask *mask, int32_t row)
 {
     uint32_t count = mask->rows[row + 1] - mask->rows[row];
+    if (count == 0) return true;
     if (!reserve((void **)&mask->spans, &mask->span_capacity, mask->span_count + count, sizeof *mask->spans))
         return false;
     memcpy(mask->spans + mask->span_count, mask->spans + mask->rows[row], count * sizeof *mask->spans);

@@ -27,8 +27,9 @@ static gesso_soft *make(const gesso_shape *shape, double sigma, int32_t reach, i
         soft->reach = reach;
         soft->width = mask->width + 2 * reach;
         soft->height = mask->height + 2 * reach;
-        soft->column = column;
-        soft->row = row;
+        /* A shape within one pixel has no column between its corners. */
+        soft->column = column < soft->width ? column : soft->width - 1;
+        soft->row = row < soft->height ? row : soft->height - 1;
         if ((int64_t)soft->width * soft->height <= LARGEST)
             soft->pixels = calloc((size_t)soft->width * (size_t)soft->height + 8, 1);
     }

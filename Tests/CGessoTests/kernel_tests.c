@@ -131,7 +131,7 @@ static void every_set_gives_the_same_bytes(void)
                     coverage[i] = (uint8_t)(random_next(&seed) % 4 ? random_next(&seed) : random_next(&seed) % 2 * 255);
                 uint32_t word = source[0], value = random_next(&seed) % 256, solid = shift % 2 ? 0xff000000 : 0;
                 const float from[3] = {(float)shift * 30, 250.5f, 3}, by[3] = {1.7f, -2.3f, 0.1f};
-                for (int op = 0; op < 8; op++) {
+                for (int op = 0; op < 9; op++) {
                     for (int i = 0; i < MOST + 2 * GUARD; i++) target[i] = expected[i] = source[i % MOST];
                     const gesso_kernels *sets[] = {reference, k};
                     uint32_t *outs[] = {expected + GUARD + shift, target + GUARD + shift};
@@ -146,6 +146,7 @@ static void every_set_gives_the_same_bytes(void)
                         case 3: s->over(out, source + shift, c); break;
                         case 4: s->over_alpha(out, source + shift, c, value, solid); break;
                         case 5: s->over_masked(out, source + shift, coverage + 7 - shift, c, solid); break;
+                        case 8: s->copy_opaque(out, source + shift, c); break;
                         case 7: s->ramp(out, c, from, by); break;
                         case 6: s->accumulate(out, samples + shift, c, value * 257); break;
                         }
@@ -358,6 +359,138 @@ static void gradients_are_cairos(void)
     }
 }
 
+/* The same picture in the two ways: by kernels, and in a layer, which is Cairo's. */
+static void check_same_in_layer(void (*draw)(gesso_context *c), int line)
+{
+    gesso_bitmap *results[2];
+    for (int way = 0; way < 2; way++) {
+        gesso_context *c = context_of(40, 40, GESSO_FORMAT_ARGB32, 1);
+        if (way) gesso_context_begin_transparency_layer(c);
+        gesso_context_save(c);
+        draw(c);
+        gesso_context_restore(c);
+        if (way) gesso_context_end_transparency_layer(c);
+        results[way] = finished(c);
+    }
+    int far = 0, ink = 0;
+    for (int y = 0; y < 40; y++)
+        for (int x = 0; x < 40; x++) {
+            far += abs((int)(pixel(results[0], x, y) >> 24) - (int)(pixel(results[1], x, y) >> 24)) > 40;
+            ink += pixel(results[1], x, y) >> 24 > 0;
+        }
+    if (far || !ink) fprintf(stderr, "line %d: %d pixels differ, %d are drawn\n", line, far, ink);
+    CHECK(far == 0 && ink > 0);
+    for (int way = 0; way < 2; way++) gesso_bitmap_release(results[way]);
+}
+
+static void stroke_after_turning(gesso_context *c)
+{
+    gesso_context_add_rect(c, 10, 10, 20, 20);
+    gesso_context_set_line_width(c, 4);
+    gesso_context_translate(c, 20, 20);
+    gesso_context_rotate(c, 3.14159265358979 / 2);
+    gesso_context_stroke_path(c);
+}
+static void stroke_after_skewing(gesso_context *c)
+{
+    gesso_context_add_rect(c, 10, 10, 20, 20);
+    gesso_context_set_line_width(c, 4);
+    gesso_context_concatenate(c, (gesso_transform){.a = 1, .c = 2, .d = 1});
+    gesso_context_stroke_path(c);
+}
+static void two_ellipses_flipped(gesso_context *c)
+{
+    gesso_context_translate(c, 0, 40);
+    gesso_context_scale_by(c, 1, -1);
+    gesso_context_add_ellipse(c, 2, 2, 36, 36);
+    gesso_context_add_ellipse(c, 10, 10, 20, 20);
+    gesso_context_fill_path(c, GESSO_FILL_RULE_WINDING);
+}
+static void line_from_rectangle_flipped(gesso_context *c)
+{
+    gesso_context_translate(c, 40, 40);
+    gesso_context_scale_by(c, -1, -1);
+    gesso_context_set_line_width(c, 2);
+    gesso_context_add_rect(c, 10, 10, 20, 20);
+    gesso_context_add_line(c, 0, 0);
+    gesso_context_stroke_path(c);
+}
+static void rectangle_of_negative_size(gesso_context *c)
+{
+    gesso_context_set_line_width(c, 2);
+    gesso_context_add_rect(c, 30, 30, -20, -20);
+    gesso_context_add_line(c, 39, 20);
+    gesso_context_stroke_path(c);
+}
+static void thinnest_stroke(gesso_context *c)
+{
+    gesso_context_set_line_width(c, 0.001);
+    gesso_context_add_rect(c, 4, 4, 10, 10);
+    gesso_context_stroke_path(c);
+    gesso_context_fill_rect(c, 0, 0, 2, 2);
+}
+
+static void shapes_keep_direction_and_pen(void)
+{
+    check_same_in_layer(stroke_after_turning, __LINE__);
+    check_same_in_layer(stroke_after_skewing, __LINE__);
+    check_same_in_layer(two_ellipses_flipped, __LINE__);
+    check_same_in_layer(line_from_rectangle_flipped, __LINE__);
+    check_same_in_layer(rectangle_of_negative_size, __LINE__);
+    check_same_in_layer(thinnest_stroke, __LINE__);
+    gesso_context *c = context_of(40, 40, GESSO_FORMAT_ARGB32, 1);
+    two_ellipses_flipped(c);
+    gesso_bitmap *bitmap = finished(c);
+    CHECK(pixel(bitmap, 20, 20) == 0xff000000); /* no hole */
+    gesso_bitmap_release(bitmap);
+}
+
+static void shadows_of_what_is_too_large_for_kernels(void)
+{
+    for (int i = 0; i < 3; i++) {
+        gesso_context *c = i < 2 ? context_of(9000, 4, GESSO_FORMAT_ARGB32, 1) : context_of(20, 20, GESSO_FORMAT_ARGB32, 1);
+        gesso_context_set_shadow(c, i == 0 ? 9500 : i == 1 ? 0.5 : 1000, i == 1 ? 0.5 : 0, 0, 0, 0, 0, 1);
+        if (i == 2) gesso_context_add_ellipse(c, -5000, -5000, 10000, 10000), gesso_context_clip(c, GESSO_FILL_RULE_WINDING);
+        gesso_context_fill_rect(c, 0.5, 0.5, i < 2 ? 8990 : 8, 2);
+        gesso_bitmap *bitmap = finished(c);
+        CHECK(pixel(bitmap, 4, 1) == 0xff000000);
+        gesso_bitmap_release(bitmap);
+    }
+}
+
+static void many_samples_to_a_pixel(void)
+{
+    for (int n = 300; n < 2000; n += 100)
+        for (int inverted = 0; inverted < 2; inverted++) {
+            gesso_bitmap *source = NULL;
+            CHECK_STATUS(gesso_bitmap_create((uint32_t)n, 1, GESSO_FORMAT_ARGB32, 1, &source), GESSO_OK);
+            gesso_fill(source, inverted, 0, inverted ? (uint32_t)n - 1 : 1, 1, 1, 1, 1, 1);
+            gesso_shape r = {.x1 = 256, .y1 = 256};
+            gesso_bitmap *small = gesso_resampled(source, &r);
+            int expected = inverted ? 255 : 0, found = (int)(pixel(small, 0, 0) >> 24);
+            CHECK(abs(found - expected) <= 1);
+            gesso_bitmap_release(small);
+            gesso_bitmap_release(source);
+        }
+}
+
+static void opaque_pixels_have_their_byte(void)
+{
+    gesso_bitmap *zero = NULL, *target = NULL;
+    CHECK_STATUS(gesso_bitmap_create(4, 4, GESSO_FORMAT_XRGB32, 1, &zero), GESSO_OK);
+    CHECK_STATUS(gesso_bitmap_create(4, 4, GESSO_FORMAT_XRGB32, 1, &target), GESSO_OK);
+    gesso_context *c = context_of(8, 8, GESSO_FORMAT_XRGB32, 1);
+    gesso_context_draw_bitmap(c, zero, 1, 1, 4, 4);
+    gesso_context_draw_bitmap(c, zero, 4.5, 4.5, 3, 3);
+    gesso_bitmap *bitmap = finished(c);
+    for (int i = 0; i < 64; i++) CHECK(pixel(bitmap, i % 8, i / 8) >> 24 == 255);
+    CHECK_STATUS(gesso_composite(target, zero, 0, 0, 1), GESSO_OK);
+    CHECK(pixel(target, 2, 2) == 0xff000000);
+    gesso_bitmap_release(bitmap);
+    gesso_bitmap_release(target);
+    gesso_bitmap_release(zero);
+}
+
 /* The corners of a shadow, stretched, are those of a shadow that is drawn as a whole: by a path that is the same shape. */
 static void soft_shadows_are_stretched_unseen(void)
 {
@@ -433,6 +566,10 @@ const check_test kernel_tests[] = {
     TEST(over_rounds_as_pixman_does, "source-over rounds as pixman does"),
     TEST(downscaling_averages_areas_exactly, "making smaller averages areas, to the last digit"),
     TEST(no_seam_to_cairo, "there is no seam between kernels and Cairo"),
+    TEST(shapes_keep_direction_and_pen, "a shape keeps its direction and corner, and its stroke the pen of the transform"),
+    TEST(shadows_of_what_is_too_large_for_kernels, "what is too large for kernels is Cairo's, with its shadow"),
+    TEST(many_samples_to_a_pixel, "making a thousand pixels one averages them"),
+    TEST(opaque_pixels_have_their_byte, "pixels of opaque bitmaps are opaque, whatever was copied"),
     TEST(gradients_are_cairos, "linear gradients are those of Cairo"),
     TEST(soft_shadows_are_stretched_unseen, "a soft shadow is stretched between its corners, unseen"),
     TEST(kernels_stay_inside, "kernels write only inside of the bitmap"),

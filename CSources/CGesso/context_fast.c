@@ -96,24 +96,23 @@ static bool draw_shape(
         gesso_shape_left(outer), gesso_shape_top(outer), (outer->x1 + 255) >> 8, (outer->y1 + 255) >> 8};
     if (gesso_box_is_empty(gesso_box_intersect(box, d->box))) return true;
     if (!is_small(outer) || (clip && !is_small(clip))) return false;
-    gesso_mask *clip_mask = clip ? gesso_mask_of(clip, NULL) : NULL;
-    if (clip && !clip_mask) return false;
-    bool fine = true;
-    if (clip && is_rectangle) {
-        gesso_draw_mask_in_rectangle(d, clip_mask, gesso_shape_left(clip), gesso_shape_top(clip), outer);
+    int32_t left = gesso_shape_left(outer), top = gesso_shape_top(outer);
+    gesso_mask *mask;
+    if (!clip) {
+        mask = gesso_mask_of(outer, inner);
+    } else if (!inner) {
+        mask = gesso_mask_within(outer, clip, &left, &top);
     } else {
-        gesso_mask *mask = gesso_mask_of(outer, inner);
-        int32_t left = gesso_shape_left(outer), top = gesso_shape_top(outer);
-        fine = mask != NULL;
-        if (fine && clip)
-            fine = gesso_draw_mask_in_mask(
-                d, mask, left, top, clip_mask, gesso_shape_left(clip), gesso_shape_top(clip));
-        else if (fine)
-            gesso_draw_mask(d, mask, left, top);
-        gesso_mask_release(mask);
+        gesso_mask *ring = gesso_mask_of(outer, inner), *clip_mask = gesso_mask_of(clip, NULL);
+        bool fine = ring && clip_mask;
+        mask = fine ? gesso_mask_multiply(ring, clip_mask, gesso_shape_left(clip) - left, gesso_shape_top(clip) - top) : NULL;
+        gesso_mask_release(ring);
+        gesso_mask_release(clip_mask);
     }
-    gesso_mask_release(clip_mask);
-    return fine;
+    if (!mask) return false;
+    gesso_draw_mask(d, mask, left, top);
+    gesso_mask_release(mask);
+    return true;
 }
 
 /* Part of a row of a shadow, but not of `hidden`, what will be drawn over. */

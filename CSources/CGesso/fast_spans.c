@@ -99,117 +99,37 @@ void gesso_draw_span(
     draw_pixels(d, out, (const uint32_t *)row + (begin - d->source.x), count, value, coverage);
 }
 
-/* ---- Masks, and masks within masks ---- */
+/* ---- Masks ---- */
 
 static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
 static int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
 
+/* The rows first ..< end of a mask all of whose columns are in the box. */
+static bool draw_whole_rows(
+    const gesso_drawing *d, const gesso_mask *mask, int32_t left, int32_t top, int32_t first, int32_t end)
+{
+    const gesso_source *s = &d->source;
+    uint8_t *target = d->target->pixels + (ptrdiff_t)top * d->target->stride + (ptrdiff_t)left * 4;
+    if (s->ramp || (s->picture && s->alpha < 255)) return false;
+    if (s->picture) {
+        const gesso_bitmap *p = s->picture;
+        const uint8_t *source = p->pixels + (ptrdiff_t)(top - s->y) * p->stride + (ptrdiff_t)(left - s->x) * 4;
+        d->kernels->mask_pixels(
+            target, d->target->stride, source, p->stride, mask, first - top, end - top, s->solid);
+    } else {
+        d->kernels->mask_word(target, d->target->stride, mask, first - top, end - top, s->word);
+    }
+    return true;
+}
+
 void gesso_draw_mask(const gesso_drawing *d, const gesso_mask *mask, int32_t left, int32_t top)
 {
     int32_t first = larger(d->box.y0, top), end = smaller(d->box.y1, top + mask->height);
+    if (first >= end) return;
+    if (left >= d->box.x0 && left + mask->width <= d->box.x1 && draw_whole_rows(d, mask, left, top, first, end)) return;
     for (int32_t y = first; y < end; y++)
         for (uint32_t i = mask->rows[y - top]; i < mask->rows[y - top + 1]; i++) {
             gesso_span s = mask->spans[i];
             gesso_draw_span(d, y, left + s.x, s.length, s.value, s.value < 0 ? mask->bytes + s.at : NULL);
         }
-}
-
-/* How much of a pixel's height or width a rectangle covers, of 255. */
-static int32_t part_of(int32_t pixel, int32_t from, int32_t to)
-{
-    int32_t covered = smaller(to, (pixel + 1) * 256) - larger(from, pixel * 256);
-    return covered <= 0 ? 0 : (covered * 255 + 128) / 256;
-}
-
-/* Part of a span, as much as `value` of 255. */
-static void draw_part(
-    const gesso_drawing *d, int32_t y, const gesso_mask *mask, const gesso_span *s, int32_t left, int32_t begin, int32_t end,
-    int32_t value)
-{
-    int32_t from = larger(left + s->x, begin), to = smaller(left + s->x + s->length, end);
-    if (from >= to || value == 0) return;
-    if (s->value >= 0) {
-        gesso_draw_span(d, y, from, to - from, (int32_t)gesso_mul255((uint32_t)s->value, (uint32_t)value), NULL);
-        return;
-    }
-    const uint8_t *coverage = mask->bytes + s->at + (from - left - s->x);
-    if (value == 255) {
-        gesso_draw_span(d, y, from, to - from, -1, coverage);
-        return;
-    }
-    uint8_t faded[128 + 8];
-    while (from < to) {
-        int32_t part = smaller(to - from, 128);
-        for (int32_t i = 0; i < part; i++) faded[i] = (uint8_t)gesso_mul255(*coverage++, (uint32_t)value);
-        gesso_draw_span(d, y, from, part, -1, faded);
-        from += part;
-    }
-}
-
-/* A mask within a rectangle: all of it where the rectangle covers pixels whole, and parts of it at its edges. */
-void gesso_draw_mask_in_rectangle(
-    const gesso_drawing *d, const gesso_mask *mask, int32_t left, int32_t top, const gesso_shape *r)
-{
-    int32_t x0 = r->x0 >> 8, whole_begin = (r->x0 + 255) >> 8, whole_end = r->x1 >> 8;
-    int32_t first = larger(larger(d->box.y0, top), r->y0 >> 8);
-    int32_t end = smaller(smaller(d->box.y1, top + mask->height), (r->y1 + 255) >> 8);
-    for (int32_t y = first; y < end; y++) {
-        int32_t height = part_of(y, r->y0, r->y1);
-        for (uint32_t i = mask->rows[y - top]; i < mask->rows[y - top + 1]; i++) {
-            const gesso_span *s = &mask->spans[i];
-            if (height == 255 && left + s->x >= whole_begin && left + s->x + s->length <= whole_end) {
-                gesso_draw_span(d, y, left + s->x, s->length, s->value, s->value < 0 ? mask->bytes + s->at : NULL);
-                continue;
-            }
-            if (whole_begin > x0) {
-                int32_t part = part_of(x0, r->x0, r->x1);
-                draw_part(d, y, mask, s, left, x0, whole_begin, (int32_t)gesso_mul255((uint32_t)part, (uint32_t)height));
-            }
-            draw_part(d, y, mask, s, left, whole_begin, whole_end, height);
-            if (whole_end >= whole_begin && (r->x1 & 255)) {
-                int32_t part = part_of(whole_end, r->x0, r->x1);
-                draw_part(
-                    d, y, mask, s, left, whole_end, whole_end + 1,
-                    (int32_t)gesso_mul255((uint32_t)part, (uint32_t)height));
-            }
-        }
-    }
-}
-
-/* Writes a row's coverage of the pixels begin ..< end. */
-static void expand(const gesso_mask *mask, int32_t row, int32_t left, int32_t begin, int32_t end, uint8_t *bytes)
-{
-    memset(bytes, 0, (size_t)(end - begin));
-    for (uint32_t i = mask->rows[row]; i < mask->rows[row + 1]; i++) {
-        gesso_span s = mask->spans[i];
-        int32_t from = larger(left + s.x, begin), to = smaller(left + s.x + s.length, end);
-        if (from >= to) continue;
-        if (s.value >= 0)
-            memset(bytes + (from - begin), s.value, (size_t)(to - from));
-        else
-            memcpy(bytes + (from - begin), mask->bytes + s.at + (from - left - s.x), (size_t)(to - from));
-    }
-}
-
-/* Any mask within any other. False: out of memory. */
-bool gesso_draw_mask_in_mask(
-    const gesso_drawing *d, const gesso_mask *mask, int32_t left, int32_t top, const gesso_mask *clip, int32_t clip_left,
-    int32_t clip_top)
-{
-    int32_t begin = larger(d->box.x0, larger(left, clip_left));
-    int32_t end = smaller(d->box.x1, smaller(left + mask->width, clip_left + clip->width));
-    int32_t first = larger(d->box.y0, larger(top, clip_top));
-    int32_t last = smaller(d->box.y1, smaller(top + mask->height, clip_top + clip->height));
-    if (begin >= end) return true;
-    uint8_t *bytes = malloc(2 * (size_t)(end - begin) + 8);
-    if (!bytes) return false;
-    uint8_t *other = bytes + (end - begin);
-    for (int32_t y = first; y < last; y++) {
-        expand(mask, y - top, left, begin, end, bytes);
-        expand(clip, y - clip_top, clip_left, begin, end, other);
-        for (int32_t i = 0; i < end - begin; i++) bytes[i] = (uint8_t)gesso_mul255(bytes[i], other[i]);
-        gesso_draw_span(d, y, begin, end - begin, -1, bytes);
-    }
-    free(bytes);
-    return true;
 }

@@ -37,12 +37,5 @@ void gesso_draw_span(
 
 /* Draws in a mask whose first pixel is (left, top). */
 void gesso_draw_mask(const gesso_drawing *d, const gesso_mask *mask, int32_t left, int32_t top);
-/* In a mask within a rectangle: all of it where the rectangle covers pixels whole, and parts of it at its edges. */
-void gesso_draw_mask_in_rectangle(
-    const gesso_drawing *d, const gesso_mask *mask, int32_t left, int32_t top, const gesso_shape *rectangle);
-/* In a mask within another one. False: out of memory, and nothing is drawn. */
-bool gesso_draw_mask_in_mask(
-    const gesso_drawing *d, const gesso_mask *mask, int32_t left, int32_t top, const gesso_mask *clip,
-    int32_t clip_left, int32_t clip_top);
 
 #endif

@@ -2,8 +2,9 @@
 #ifndef GESSO_KERNELS_H
 #define GESSO_KERNELS_H
 
+#include "shape.h"
+
 #include <stddef.h>
-#include <stdint.h>
 
 /* What one line of a resampled picture is made of: samples first ..< first + count. */
 typedef struct gesso_tap {
@@ -29,6 +30,19 @@ typedef struct gesso_kernels {
     /* Draws pixels over, as much as each is covered. Up to 7 bytes after the coverage are read, too. */
     void (*over_masked)(
         uint32_t *target, const uint32_t *source, const uint8_t *coverage, size_t count, uint32_t solid);
+    /* Draws a word over, in the rows first ..< end of a mask, whose row 0 begins at `target`. The stride is in bytes. */
+    void (*mask_word)(
+        uint8_t *target, ptrdiff_t stride, const gesso_mask *mask, int32_t first, int32_t end, uint32_t word);
+    /* Draws pixels over, in the same way; the source's are where the target's are. */
+    void (*mask_pixels)(
+        uint8_t *target, ptrdiff_t stride, const uint8_t *source, ptrdiff_t source_stride, const gesso_mask *mask,
+        int32_t first, int32_t end, uint32_t solid);
+    /* Writes how much of each pixel is inside of an ellipse, 0…1. The pixels' centres, which are not (0, 0), are given from
+     * the ellipse's; hx and
+     * hy are 1 / radius² along each axis. Up to 7 more are read, and written. */
+    void (*cover_edges)(float *result, const float *x, const float *y, size_t count, float hx, float hy);
+    /* The same of a ring between two circles of such radii, which are so far from one another that no pixel has both. */
+    void (*cover_ring)(float *result, const float *x, const float *y, size_t count, float outer, float inner);
     /* Stores opaque pixels whose red, green and blue, 0…255, begin at `from` and change by `step` from each to the next. */
     void (*ramp)(uint32_t *target, size_t count, const float from[3], const float step[3]);
     /* Adds weight · sample to sums. */

@@ -6,9 +6,12 @@
 
 enum { REMEMBERED = 64, LARGEST = 64 << 10 };
 
+/* What is covered, of two shapes; the second is nothing for MASK_SHAPE. */
+typedef enum mask_kind { MASK_SHAPE, MASK_WITHOUT, MASK_WITHIN } mask_kind;
+
 typedef struct memory_entry {
-    gesso_shape outer, inner; /* moved to the pixel of the origin */
-    bool has_inner;
+    mask_kind kind;
+    gesso_shape first, second; /* moved to the pixel of the origin */
     gesso_mask *mask;
 } memory_entry;
 
@@ -71,24 +74,55 @@ static uint32_t hash_shape(const gesso_shape *s, uint32_t hash)
     return hash;
 }
 
-gesso_mask *gesso_mask_of(const gesso_shape *outer, const gesso_shape *inner)
+static gesso_mask *make(mask_kind kind, const gesso_shape *first, const gesso_shape *second)
+{
+    if (kind != MASK_WITHIN) return gesso_mask_create(first, kind == MASK_WITHOUT ? second : NULL);
+    gesso_mask *a = gesso_mask_of(first, NULL), *b = gesso_mask_of(second, NULL), *both = NULL;
+    int32_t x = gesso_shape_left(second) - gesso_shape_left(first), y = gesso_shape_top(second) - gesso_shape_top(first);
+    if (a && b) both = gesso_mask_multiply(a, b, x, y);
+    gesso_mask_release(a);
+    gesso_mask_release(b);
+    return both;
+}
+
+static gesso_mask *find_or_make(mask_kind kind, const gesso_shape *first, const gesso_shape *second)
 {
     mask_memory *memory = thread_memory();
-    if (!memory || memory->count == 0) return gesso_mask_create(outer, inner);
-    int32_t left = gesso_shape_left(outer), top = gesso_shape_top(outer);
-    gesso_shape key = moved(outer, left, top), inner_key = {0};
-    uint32_t hash = hash_shape(&key, 1);
-    if (inner) inner_key = moved(inner, left, top), hash = hash_shape(&inner_key, hash);
+    if (!memory || memory->count == 0) return make(kind, first, second);
+    int32_t left = gesso_shape_left(first), top = gesso_shape_top(first);
+    gesso_shape key = moved(first, left, top), second_key = {0};
+    uint32_t hash = hash_shape(&key, 1 + (uint32_t)kind);
+    if (kind != MASK_SHAPE) second_key = moved(second, left, top), hash = hash_shape(&second_key, hash);
     memory_entry *entry = &memory->entries[hash % (uint32_t)memory->count];
-    if (entry->mask && entry->has_inner == (inner != NULL) && gesso_shape_equals(&entry->outer, &key)
-        && (!inner || gesso_shape_equals(&entry->inner, &inner_key))) {
+    if (entry->mask && entry->kind == kind && gesso_shape_equals(&entry->first, &key)
+        && gesso_shape_equals(&entry->second, &second_key)) {
         entry->mask->references++;
         return entry->mask;
     }
-    gesso_mask *mask = gesso_mask_create(outer, inner);
-    if (!mask || mask->byte_count + mask->span_count * sizeof *mask->spans > LARGEST) return mask;
-    gesso_mask_release(entry->mask);
-    *entry = (memory_entry){key, inner_key, inner != NULL, mask};
+    gesso_mask *mask = make(kind, first, second);
+    if (!mask || mask->byte_capacity + mask->span_capacity * sizeof *mask->spans > LARGEST) return mask;
+    gesso_mask_release(entry->mask); /* which may be another one by now */
+    *entry = (memory_entry){kind, key, second_key, mask};
     mask->references++;
     return mask;
+}
+
+gesso_mask *gesso_mask_of(const gesso_shape *outer, const gesso_shape *inner)
+{
+    return find_or_make(inner ? MASK_WITHOUT : MASK_SHAPE, outer, inner);
+}
+
+static bool holds(const gesso_shape *rectangle, const gesso_shape *s)
+{
+    return gesso_shape_is_rectangle(rectangle) && rectangle->x0 <= s->x0 && rectangle->y0 <= s->y0
+        && rectangle->x1 >= s->x1 && rectangle->y1 >= s->y1;
+}
+
+gesso_mask *gesso_mask_within(const gesso_shape *shape, const gesso_shape *clip, int32_t *left, int32_t *top)
+{
+    /* What lies in the other one as a whole has edges of its own only. */
+    const gesso_shape *alone = holds(clip, shape) ? shape : holds(shape, clip) ? clip : NULL;
+    *left = gesso_shape_left(alone ? alone : shape);
+    *top = gesso_shape_top(alone ? alone : shape);
+    return alone ? gesso_mask_of(alone, NULL) : find_or_make(MASK_WITHIN, shape, clip);
 }

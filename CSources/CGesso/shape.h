@@ -26,7 +26,7 @@ typedef struct gesso_span {
 typedef struct gesso_mask {
     uint32_t references;
     int32_t width, height;
-    uint32_t *rows; /* height + 1 indices: a row's spans are rows[y] ..< rows[y + 1] */
+    uint32_t *rows; /* in the mask's own memory: height + 1 indices: a row's spans are rows[y] ..< rows[y + 1] */
     gesso_span *spans;
     uint8_t *bytes; /* with some more after the last one, which kernels read */
     uint32_t span_count, span_capacity, byte_count, byte_capacity;
@@ -45,10 +45,16 @@ bool gesso_shape_equals(const gesso_shape *a, const gesso_shape *b);
 /* The coverage of `outer` without `inner`, which lies inside of it or is null. Null: out of memory.
  * Remembered by thread, within bounds. Ownership: the caller releases it, on the thread that asked. */
 gesso_mask *gesso_mask_of(const gesso_shape *outer, const gesso_shape *inner);
+/* The coverage of `shape` within `clip`, and the pixel of its first column and row. */
+gesso_mask *gesso_mask_within(const gesso_shape *shape, const gesso_shape *clip, int32_t *left, int32_t *top);
 void gesso_mask_release(gesso_mask *mask);
 
-/* The same without looking for a remembered one; for tests and benches. */
+/* The same without looking for a remembered one. */
 gesso_mask *gesso_mask_create(const gesso_shape *outer, const gesso_shape *inner);
+/* The product of two, the second of which begins at (x, y) of the first. It begins where the first one does. */
+gesso_mask *gesso_mask_multiply(const gesso_mask *first, const gesso_mask *second, int32_t x, int32_t y);
+/* All of it in closed form: what tests compare with. */
+gesso_mask *gesso_mask_create_exact(const gesso_shape *outer, const gesso_shape *inner);
 
 /* How many masks a thread remembers; 0 forgets them all. */
 void gesso_mask_remember(int count);

@@ -46,6 +46,20 @@ static gesso_shape random_shape(uint64_t *seed, int kind)
     return s;
 }
 
+/* All of a mask's coverage, in 255ths. */
+static uint8_t *expanded(const gesso_mask *mask)
+{
+    uint8_t *bytes = calloc((size_t)mask->width, (size_t)mask->height);
+    for (int y = 0; y < mask->height; y++)
+        for (uint32_t i = mask->rows[y]; i < mask->rows[y + 1]; i++) {
+            gesso_span s = mask->spans[i];
+            CHECK(s.x >= 0 && s.length > 0 && s.x + s.length <= mask->width);
+            for (int k = 0; k < s.length; k++)
+                bytes[y * mask->width + s.x + k] = s.value < 0 ? mask->bytes[s.at + k] : (uint8_t)s.value;
+        }
+    return bytes;
+}
+
 static void coverage_is_exact(void)
 {
     uint64_t seed = 16;
@@ -62,14 +76,7 @@ static void coverage_is_exact(void)
         bool has_inner = kind % 4 == 3 && inner.x0 < inner.x1 && inner.y0 < inner.y1;
         gesso_mask *mask = gesso_mask_create(&outer, has_inner ? &inner : NULL);
         int left = gesso_shape_left(&outer), top = gesso_shape_top(&outer);
-        uint8_t *bytes = calloc((size_t)mask->width * (size_t)mask->height, 1);
-        for (int y = 0; y < mask->height; y++)
-            for (uint32_t i = mask->rows[y]; i < mask->rows[y + 1]; i++) {
-                gesso_span s = mask->spans[i];
-                CHECK(s.x >= 0 && s.length > 0 && s.x + s.length <= mask->width);
-                for (int k = 0; k < s.length; k++)
-                    bytes[y * mask->width + s.x + k] = s.value < 0 ? mask->bytes[s.at + k] : (uint8_t)s.value;
-            }
+        uint8_t *bytes = expanded(mask);
         /* Some pixels of each: all of them would take minutes. */
         for (int i = 0; i < 24; i++) {
             int x = (int)(random_next(&seed) % (uint32_t)mask->width), y = (int)(random_next(&seed) % (uint32_t)mask->height);
@@ -83,6 +90,49 @@ static void coverage_is_exact(void)
     }
     CHECK(worst <= 2.5);
     CHECK(sum / count <= 0.6);
+}
+
+static gesso_shape inset_by(const gesso_shape *s, int32_t inset)
+{
+    gesso_shape inner = *s;
+    inner.x0 += inset, inner.y0 += inset, inner.x1 -= inset, inner.y1 -= inset;
+    for (int i = 0; i < 4; i++) {
+        inner.rx[i] = s->rx[i] > inset ? s->rx[i] - inset : 0;
+        inner.ry[i] = s->ry[i] > inset ? s->ry[i] - inset : 0;
+    }
+    return inner;
+}
+
+/* Every pixel of many shapes, which samples would take hours for. */
+static void the_kernel_for_edges_agrees_with_the_closed_form(void)
+{
+    uint64_t seed = 41;
+    int worst = 0;
+    double sum = 0, count = 0;
+    for (int kind = 0; kind < 1500; kind++) {
+        gesso_shape outer = random_shape(&seed, kind);
+        if (kind % 7 == 0) /* radii of their own */
+            for (int i = 0; i < 4; i++)
+                outer.rx[i] = outer.ry[i] = (int32_t)(random_next(&seed) % 5) * (outer.x1 - outer.x0 < outer.y1 - outer.y0 ? outer.x1 - outer.x0 : outer.y1 - outer.y0) / 10;
+        if (kind % 50 == 1) outer.x1 = outer.x0 + 60000, outer.y1 = outer.y0 + 50000 + kind;
+        gesso_shape inner = inset_by(&outer, 1 + (int32_t)(random_next(&seed) % 900));
+        bool has_inner = kind % 4 == 3 && inner.x0 < inner.x1 && inner.y0 < inner.y1;
+        gesso_mask *mask = gesso_mask_create(&outer, has_inner ? &inner : NULL);
+        gesso_mask *exact = gesso_mask_create_exact(&outer, has_inner ? &inner : NULL);
+        uint8_t *found = expanded(mask), *expected = expanded(exact);
+        for (int i = 0; i < mask->width * mask->height; i++) {
+            int error = abs(found[i] - expected[i]);
+            if (error > worst) worst = error;
+            if (expected[i] > 0 && expected[i] < 255) sum += error, count++;
+        }
+        free(found);
+        free(expected);
+        gesso_mask_release(mask);
+        gesso_mask_release(exact);
+    }
+    CHECK(worst <= 2);
+    CHECK(sum / count <= 0.4);
+    if (getenv("GESSO_TEST_FIGURES")) printf("edges: worst %d, mean %.3f of 255\n", worst, sum / count);
 }
 
 static void remembered_masks_are_the_same(void)
@@ -189,6 +239,30 @@ static void every_set_weighs_the_same(void)
     }
 }
 
+static void every_set_covers_edges_the_same(void)
+{
+    const char *names[] = {"sse2", "avx2", "neon"};
+    const gesso_kernels *reference = gesso_kernels_named("scalar");
+    uint64_t seed = 43;
+    for (int n = 0; n < 3; n++) {
+        const gesso_kernels *k = gesso_kernels_named(names[n]);
+        for (int round = 0; k && round < 300; round++) {
+            float x[48], y[48], expected[48], found[48], r = 3 + (float)(random_next(&seed) % 4000) / 16;
+            for (int i = 0; i < 48; i++) {
+                double angle = (double)(random_next(&seed) % 62832) / 1e4;
+                double reach = r + (double)(random_next(&seed) % 256) / 64 - 2;
+                x[i] = (float)(reach * cos(angle)), y[i] = (float)(reach * sin(angle));
+            }
+            reference->cover_edges(expected, x, y, 41, 1 / (r * r), 1 / (r * r * 1.44f));
+            k->cover_edges(found, x, y, 41, 1 / (r * r), 1 / (r * r * 1.44f));
+            CHECK(memcmp(expected, found, sizeof found) == 0);
+            reference->cover_ring(expected, x, y, 41, r + 1.5f, r);
+            k->cover_ring(found, x, y, 41, r + 1.5f, r);
+            CHECK(memcmp(expected, found, sizeof found) == 0);
+        }
+    }
+}
+
 static void over_rounds_as_pixman_does(void)
 {
     const gesso_kernels *k = gesso_kernels_get();
@@ -255,8 +329,10 @@ static void downscaling_averages_areas_exactly(void)
 
 const check_test kernel_tests[] = {
     TEST(coverage_is_exact, "the coverage of shapes is exact"),
+    TEST(the_kernel_for_edges_agrees_with_the_closed_form, "the kernel for edges agrees with the closed form"),
     TEST(remembered_masks_are_the_same, "a remembered mask is the same as a fresh one, wherever the shape is"),
     TEST(every_set_gives_the_same_bytes, "every instruction set gives the same bytes"),
+    TEST(every_set_covers_edges_the_same, "every instruction set covers edges the same"),
     TEST(every_set_weighs_the_same, "every instruction set weighs the same"),
     TEST(over_rounds_as_pixman_does, "source-over rounds as pixman does"),
     TEST(downscaling_averages_areas_exactly, "making smaller averages areas, to the last digit"),

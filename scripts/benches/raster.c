@@ -1,11 +1,14 @@
 #define _GNU_SOURCE
-/* The raster bench: ours and Cairo in one process, by turns. Prints one line a case: name, unit, ours, peer, theirs. */
+/* The raster bench's cases: ours, Cairo's and Pango's. A library, so that other peers are timed in the same process. */
 #include "gesso.h"
+#include "gesso_text.h"
 #include "resample.h"
 #include "shape.h"
 
 #include <cairo.h>
 #include <math.h>
+#include <pango/pangocairo.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,50 +22,6 @@ static double now_us(void)
 }
 
 typedef void (*work)(double size);
-
-enum { MOST_SAMPLES = 64 };
-
-static int by_value(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-static double median(double *samples, int count)
-{
-    qsort(samples, (size_t)count, sizeof *samples, by_value);
-    return samples[count / 2];
-}
-
-static int repeats = 25;
-
-/* Microseconds of one call of each, medians of interleaved repeats of about two milliseconds. */
-static void compare(const char *name, double size, work ours, const char *peers[], work theirs[], int peer_count)
-{
-    work all[4] = {ours};
-    double samples[4][MOST_SAMPLES];
-    int calls[4];
-    for (int i = 0; i < peer_count; i++) all[i + 1] = theirs[i];
-    for (int i = 0; i <= peer_count; i++) {
-        all[i](size); /* warm */
-        double begin = now_us();
-        int n = 0;
-        do all[i](size), n++;
-        while (now_us() - begin < 2000);
-        calls[i] = n;
-    }
-    for (int r = 0; r < repeats; r++)
-        for (int i = 0; i <= peer_count; i++) {
-            double begin = now_us();
-            for (int n = 0; n < calls[i]; n++) all[i](size);
-            samples[i][r] = (now_us() - begin) / calls[i];
-        }
-    double mine = median(samples[0], repeats);
-    if (peer_count == 0) printf("%s\tus\t%.4f\tnone\t0\n", name, mine); /* for peers elsewhere */
-    for (int i = 0; i < peer_count; i++)
-        printf("%s\tus\t%.4f\t%s\t%.4f\n", name, mine, peers[i], median(samples[i + 1], repeats));
-    fflush(stdout);
-}
 
 /* ---- The classic cell ---- */
 
@@ -151,13 +110,6 @@ static double opacity = 1;
 
 static void circle_ours(double d)
 {
-    gesso_mask_remember(0);
-    gesso_context_set_fill_color(context, 0.2, 0.5, 0.9, opacity);
-    gesso_context_add_ellipse(context, 3.25, 4.5, d, d);
-    gesso_context_fill_path(context, GESSO_FILL_RULE_WINDING);
-}
-static void circle_remembered(double d)
-{
     gesso_context_set_fill_color(context, 0.2, 0.5, 0.9, opacity);
     gesso_context_add_ellipse(context, 3.25, 4.5, d, d);
     gesso_context_fill_path(context, GESSO_FILL_RULE_WINDING);
@@ -170,7 +122,6 @@ static void circle_cairo(double d)
 }
 static void rounded_ours(double d)
 {
-    gesso_mask_remember(0);
     gesso_context_set_fill_color(context, 0.2, 0.5, 0.9, opacity);
     gesso_context_add_rounded_rect(context, 3.25, 4.5, d, d, d / 8, d / 8);
     gesso_context_fill_path(context, GESSO_FILL_RULE_WINDING);
@@ -189,7 +140,6 @@ static void rounded_cairo(double d)
 }
 static void ring_ours(double d)
 {
-    gesso_mask_remember(0);
     gesso_context_set_line_width(context, 2);
     gesso_context_set_stroke_color(context, 0.2, 0.5, 0.9, opacity);
     gesso_context_add_ellipse(context, 5.25, 6.5, d, d);
@@ -234,14 +184,29 @@ static void gradient_cairo(double size)
     cairo_pattern_destroy(pattern);
 }
 
+static void radial_ours(double size)
+{
+    gesso_gradient_stop stops[] = {{0, 0.1, 0.2, 0.8, 1}, {0.4, 0.9, 0.3, 0.1, 1}, {1, 1, 1, 0.6, 1}};
+    gesso_context_save(context);
+    gesso_context_clip_to_rect(context, 8, 8, size, size);
+    gesso_context_draw_radial_gradient(context, stops, 3, 128, 128, 0, 136, 136, 160, 3);
+    gesso_context_restore(context);
+}
+static void radial_cairo(double size)
+{
+    cairo_pattern_t *pattern = cairo_pattern_create_radial(128, 128, 0, 136, 136, 160);
+    cairo_pattern_add_color_stop_rgb(pattern, 0, 0.1, 0.2, 0.8);
+    cairo_pattern_add_color_stop_rgb(pattern, 0.4, 0.9, 0.3, 0.1);
+    cairo_pattern_add_color_stop_rgb(pattern, 1, 1, 1, 0.6);
+    cairo_set_source(cairo, pattern);
+    cairo_rectangle(cairo, 8, 8, size, size);
+    cairo_fill(cairo);
+    cairo_pattern_destroy(pattern);
+}
+
 /* ---- Pictures ---- */
 
-static void downscale_ours(double factor)
-{
-    gesso_resampled_remember(0);
-    gesso_context_draw_bitmap(context, icon, 3.25, 4.5, 200 * factor, 160 * factor);
-}
-static void downscale_repeated(double factor)
+static void downscale(double factor)
 {
     gesso_context_draw_bitmap(context, icon, 3.25, 4.5, 200 * factor, 160 * factor);
 }
@@ -287,13 +252,291 @@ static gesso_bitmap *full(gesso_format format)
     return bitmap;
 }
 
-int main(int argc, char **argv)
+/* ---- Text ---- */
+
+static const char line[] = "The quick brown fox jumps over the lazy dog, and packs five dozen jugs";
+static int line_number;
+
+/* A line that was not drawn before: its number and the same letters. */
+static const char *new_line(void)
 {
-    if (argc < 2) return 2;
-    if (argc > 2 && strcmp(argv[2], "quick") == 0) repeats = 7;
-    load_icon(argv[1]);
-    if (gesso_bitmap_create(600, 600, GESSO_FORMAT_ARGB32, 1, &canvas)) return 1;
-    if (gesso_context_create_for_bitmap(&context, canvas)) return 1;
+    static _Thread_local char text[sizeof line];
+    memcpy(text, line, sizeof line);
+    int length = snprintf(NULL, 0, "%d", ++line_number);
+    char digits[16];
+    snprintf(digits, sizeof digits, "%d", line_number);
+    memcpy(text, digits, (size_t)length);
+    return text;
+}
+
+static void draw_line(gesso_context *target, const char *text, double y)
+{
+    gesso_text_run run = {.utf8 = text, .length = strlen(text), .size = 13, .weight = 400, .alpha = 1};
+    gesso_text_options options = {.struct_size = sizeof options, .line_break = GESSO_BREAK_TRUNCATE_TAIL, .maximum_lines = 1};
+    gesso_text_draw(target, &run, 1, &options, 10, y, 580, 20);
+}
+static void text_ours(double unused)
+{
+    (void)unused;
+    draw_line(context, line, 10);
+}
+static void text_ours_first(double unused)
+{
+    (void)unused;
+    draw_line(context, new_line(), 10);
+}
+
+static PangoLayout *pango_line(cairo_t *target, const char *text, double size, int weight)
+{
+    PangoLayout *layout = pango_cairo_create_layout(target);
+    PangoFontDescription *font = pango_font_description_from_string("sans-serif");
+    pango_font_description_set_absolute_size(font, size * PANGO_SCALE);
+    pango_font_description_set_weight(font, (PangoWeight)weight);
+    pango_layout_set_font_description(layout, font);
+    pango_layout_set_text(layout, text, -1);
+    pango_layout_set_width(layout, 580 * PANGO_SCALE);
+    pango_layout_set_ellipsize(layout, PANGO_ELLIPSIZE_END);
+    pango_font_description_free(font);
+    return layout;
+}
+static void show(PangoLayout *layout, double x, double y)
+{
+    cairo_move_to(cairo, x, y);
+    pango_cairo_show_layout(cairo, layout);
+}
+static void text_pango_of(const char *text)
+{
+    cairo_set_source_rgb(cairo, 0, 0, 0);
+    PangoLayout *layout = pango_line(cairo, text, 13, 400);
+    show(layout, 10, 10);
+    g_object_unref(layout);
+}
+static void text_pango(double unused)
+{
+    (void)unused;
+    text_pango_of(line);
+}
+static void text_pango_first(double unused)
+{
+    (void)unused;
+    text_pango_of(new_line());
+}
+static void text_pango_cached(double unused)
+{
+    static PangoLayout *layout;
+    (void)unused;
+    if (!layout) layout = pango_line(cairo, line, 13, 400);
+    cairo_set_source_rgb(cairo, 0, 0, 0);
+    show(layout, 10, 10);
+}
+
+enum { LINES = 20000 };
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+
+static void *draw_lines(void *unused)
+{
+    gesso_context *own;
+    gesso_context_options options = {.struct_size = sizeof options, .background = {1, 1, 1, 1}};
+    if (gesso_context_create(&own, 600, 40, &options)) exit(1);
+    for (int i = 0; i < LINES; i++) draw_line(own, line, 10);
+    gesso_context_release(own);
+    return unused;
+}
+
+/* How much longer two threads take than one, when each draws as many lines as that one. */
+double raster_two_threads(void)
+{
+    double samples[7];
+    for (int r = 0; r < 7; r++) {
+        pthread_t threads[2];
+        double begin = now_us();
+        pthread_create(&threads[0], NULL, draw_lines, NULL);
+        pthread_join(threads[0], NULL);
+        double one = now_us() - begin;
+        begin = now_us();
+        for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, draw_lines, NULL);
+        for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
+        samples[r] = (now_us() - begin) / one;
+    }
+    qsort(samples, 7, sizeof *samples, by_value);
+    return samples[3];
+}
+
+/* ---- A row of a list: a card with a shadow, an icon in a circle, and two lines ---- */
+
+static const char title[] = "libcairo2-dev";
+static const char summary[] = "Development files for the Cairo 2D graphics library";
+
+static void draw_run(gesso_context *target, const char *text, double size, double weight, double gray, double y)
+{
+    gesso_text_run run = {
+        .utf8 = text, .length = strlen(text), .size = size, .weight = (int32_t)weight, .red = gray, .green = gray, .blue = gray, .alpha = 1};
+    gesso_text_options options = {.struct_size = sizeof options, .line_break = GESSO_BREAK_TRUNCATE_TAIL, .maximum_lines = 1};
+    gesso_text_draw(target, &run, 1, &options, 80, y, 580, 20);
+}
+
+static void row_ours(double unused)
+{
+    (void)unused;
+    gesso_context *c;
+    gesso_bitmap *bitmap;
+    gesso_context_options options = {
+        .struct_size = sizeof options, .format = GESSO_FORMAT_XRGB32, .background = {0.95, 0.95, 0.97, 1}};
+    if (gesso_context_create(&c, 800, 72, &options)) exit(1);
+    gesso_context_save(c);
+    gesso_context_set_shadow(c, 0, 1, 6, 0, 0, 0, 0.22);
+    gesso_context_set_fill_color(c, 1, 1, 1, 1);
+    gesso_context_add_rounded_rect(c, 12, 6, 776, 60, 12, 12);
+    gesso_context_fill_path(c, GESSO_FILL_RULE_WINDING);
+    gesso_context_restore(c);
+    gesso_context_save(c);
+    gesso_context_add_ellipse(c, 24, 14, 44, 44);
+    gesso_context_clip(c, GESSO_FILL_RULE_WINDING);
+    gesso_context_draw_bitmap(c, icon, 18.5, 14, 55, 44);
+    gesso_context_restore(c);
+    draw_run(c, title, 16, 700, 0.1, 14);
+    draw_run(c, summary, 13, 400, 0.35, 36);
+    if (gesso_context_finish(c, &bitmap)) exit(1);
+    gesso_bitmap_release(bitmap);
+}
+
+static void row_cairo(double unused)
+{
+    (void)unused;
+    static PangoLayout *layouts[2];
+    static cairo_surface_t *shadow;
+    if (!shadow) {
+        /* Cairo cannot blur: it gets the shadow as a picture, made ahead. */
+        gesso_context *c;
+        gesso_bitmap *bitmap;
+        if (gesso_context_create(&c, 800, 72, NULL)) exit(1);
+        gesso_context_set_shadow(c, 0, 1, 6, 0, 0, 0, 0.22);
+        gesso_context_add_rounded_rect(c, 12, 6, 776, 60, 12, 12);
+        gesso_context_fill_path(c, GESSO_FILL_RULE_WINDING);
+        if (gesso_context_finish(c, &bitmap)) exit(1);
+        shadow = cairo_image_surface_create_for_data(
+            (unsigned char *)gesso_bitmap_pixels(bitmap), CAIRO_FORMAT_ARGB32, 800, 72, (int)gesso_bitmap_stride(bitmap));
+        layouts[0] = pango_line(cairo, title, 16, 700);
+        layouts[1] = pango_line(cairo, summary, 13, 400);
+    }
+    cairo_surface_t *target = cairo_image_surface_create(CAIRO_FORMAT_RGB24, 800, 72);
+    cairo_t *c = cairo_create(target);
+    cairo_set_source_rgb(c, 0.95, 0.95, 0.97);
+    cairo_paint(c);
+    cairo_set_source_surface(c, shadow, 0, 0);
+    cairo_paint(c);
+    double pi = 3.14159265358979;
+    cairo_set_source_rgb(c, 1, 1, 1);
+    cairo_arc(c, 776, 18, 12, -pi / 2, 0);
+    cairo_arc(c, 776, 54, 12, 0, pi / 2);
+    cairo_arc(c, 24, 54, 12, pi / 2, pi);
+    cairo_arc(c, 24, 18, 12, pi, 3 * pi / 2);
+    cairo_close_path(c);
+    cairo_fill(c);
+    cairo_save(c);
+    cairo_arc(c, 46, 36, 22, 0, 2 * pi);
+    cairo_clip(c);
+    cairo_translate(c, 18.5, 14);
+    cairo_scale(c, 55.0 / gesso_bitmap_width(icon), 44.0 / gesso_bitmap_height(icon));
+    cairo_set_source_surface(c, icon_surface, 0, 0);
+    cairo_paint(c);
+    cairo_restore(c);
+    cairo_set_source_rgb(c, 0.1, 0.1, 0.1);
+    cairo_move_to(c, 80, 14);
+    pango_cairo_show_layout(c, layouts[0]);
+    cairo_set_source_rgb(c, 0.35, 0.35, 0.35);
+    cairo_move_to(c, 80, 36);
+    pango_cairo_show_layout(c, layouts[1]);
+    cairo_destroy(c);
+    cairo_surface_destroy(target);
+}
+
+/* ---- The cases ---- */
+
+/* What is remembered while a case runs, and how opaque its colours are. */
+typedef enum setting { REMEMBERED = 0, FRESH_MASKS = 1, TRANSLUCENT = 2, FRESH_PICTURES = 4 } setting;
+
+typedef struct bench_case {
+    char name[48];
+    double size;
+    unsigned settings;
+    work works[4];
+    const char *names[4];
+} bench_case;
+
+static bench_case cases[80];
+static int case_count;
+
+static bench_case *add(const char *name, double size, unsigned settings, work ours)
+{
+    bench_case *c = &cases[case_count++];
+    snprintf(c->name, sizeof c->name, "%s", name);
+    *c = (bench_case){.size = size, .settings = settings, .works = {ours}, .names = {"gesso"}};
+    snprintf(c->name, sizeof c->name, "%s", name);
+    return c;
+}
+
+static bench_case *against(bench_case *c, const char *name, work theirs)
+{
+    int i = 0;
+    while (c->works[i]) i++;
+    c->works[i] = theirs, c->names[i] = name;
+    return c;
+}
+
+static void add_shapes(int size, bool translucent)
+{
+    const char *suffix = translucent ? "-translucent" : "";
+    unsigned fresh = FRESH_MASKS | (translucent ? TRANSLUCENT : 0), kept = fresh & ~(unsigned)FRESH_MASKS;
+    const struct { const char *name; work ours, theirs; } shapes[] = {
+        {"circle", circle_ours, circle_cairo}, {"rounded-rect", rounded_ours, rounded_cairo}, {"ring", ring_ours, ring_cairo}};
+    char name[48];
+    for (int i = 0; i < 3; i++) {
+        snprintf(name, sizeof name, "%s-%d%s", shapes[i].name, size, suffix);
+        against(add(name, size, fresh, shapes[i].ours), "cairo", shapes[i].theirs);
+        snprintf(name, sizeof name, "%s-%d%s-remembered", shapes[i].name, size, suffix);
+        against(add(name, size, kept, shapes[i].ours), "cairo", shapes[i].theirs);
+    }
+}
+
+static void add_all(void)
+{
+    char name[48];
+    for (int scale = 1; scale <= 3; scale++) {
+        snprintf(name, sizeof name, "classic-cell@%d", scale);
+        against(against(add(name, scale, 0, cell_ours), "cairo", cell_cairo), "cairo-bilinear", cell_cairo_bilinear);
+    }
+    against(add("package-row", 0, 0, row_ours), "cairo", row_cairo);
+    const int sizes[] = {16, 64, 94, 256, 512};
+    for (int translucent = 0; translucent < 2; translucent++)
+        for (int i = 0; i < 5; i++) add_shapes(sizes[i], translucent);
+    for (int sigma = 2; sigma <= 16; sigma += sigma == 2 ? 4 : 10) {
+        snprintf(name, sizeof name, "shadow-card-%d", sigma);
+        add(name, sigma, 0, shadow_card);
+    }
+    against(add("downscale-0.43", 0.43, FRESH_PICTURES, downscale), "cairo", downscale_cairo);
+    against(add("downscale-0.43-repeated", 0.43, 0, downscale), "cairo", downscale_cairo);
+    against(add("upscale-2", 2, FRESH_PICTURES, downscale), "cairo", downscale_cairo);
+    against(add("gradient-256", 256, 0, gradient_ours), "cairo", gradient_cairo);
+    against(add("radial-256", 256, 0, radial_ours), "cairo", radial_cairo);
+    against(against(add("text-line", 0, 0, text_ours), "pango", text_pango), "pango-cached-layout", text_pango_cached);
+    against(against(add("text-line-first", 0, 0, text_ours_first), "pango", text_pango_first), "pango-cached-layout", text_pango_cached);
+    against(add("copy-fhd", 0, 0, copy_ours), "memcpy", copy_memcpy);
+    against(add("over-fhd", 0, 0, over_ours), "pixman", over_pixman);
+}
+
+/* False if the icon cannot be read or memory is short. */
+bool raster_begin(const char *icon_path)
+{
+    load_icon(icon_path);
+    if (gesso_bitmap_create(600, 600, GESSO_FORMAT_ARGB32, 1, &canvas)) return false;
+    if (gesso_context_create_for_bitmap(&context, canvas)) return false;
     surface = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, 600, 600);
     cairo = cairo_create(surface);
     full_target = full(GESSO_FORMAT_XRGB32), full_opaque = full(GESSO_FORMAT_XRGB32), full_random = full(GESSO_FORMAT_ARGB32);
@@ -301,40 +544,26 @@ int main(int argc, char **argv)
     full_cairo = cairo_create(full_surface);
     full_source = cairo_image_surface_create_for_data(
         gesso_bitmap_mutable_pixels(full_random), CAIRO_FORMAT_ARGB32, WIDE, HIGH, WIDE * 4);
+    add_all();
+    return true;
+}
 
-    const char *cell_peers[] = {"cairo", "cairo-bilinear"}, *cairo_peer[] = {"cairo"};
-    work cells[] = {cell_cairo, cell_cairo_bilinear};
-    char name[64];
-    for (int scale = 1; scale <= 3; scale++) {
-        snprintf(name, sizeof name, "classic-cell@%d", scale);
-        compare(name, scale, cell_ours, cell_peers, cells, 2);
-    }
-    int sizes[] = {16, 64, 94, 256, 512};
-    for (int translucent = 0; translucent < 2; translucent++) {
-        opacity = translucent ? 0.5 : 1;
-        for (int i = 0; i < 5; i++) {
-            const char *suffix = translucent ? "-translucent" : "";
-            gesso_mask_remember(64);
-            snprintf(name, sizeof name, "circle-%d%s-remembered", sizes[i], suffix);
-            compare(name, sizes[i], circle_remembered, cairo_peer, (work[]){circle_cairo}, 1);
-            snprintf(name, sizeof name, "circle-%d%s", sizes[i], suffix);
-            compare(name, sizes[i], circle_ours, cairo_peer, (work[]){circle_cairo}, 1);
-            snprintf(name, sizeof name, "rounded-rect-%d%s", sizes[i], suffix);
-            compare(name, sizes[i], rounded_ours, cairo_peer, (work[]){rounded_cairo}, 1);
-            snprintf(name, sizeof name, "ring-%d%s", sizes[i], suffix);
-            compare(name, sizes[i], ring_ours, cairo_peer, (work[]){ring_cairo}, 1);
-        }
-    }
-    gesso_mask_remember(64);
-    for (int sigma = 2; sigma <= 16; sigma += sigma == 2 ? 4 : 10) {
-        snprintf(name, sizeof name, "shadow-card-%d", sigma);
-        compare(name, sigma, shadow_card, NULL, NULL, 0);
-    }
-    compare("gradient-256", 256, gradient_ours, cairo_peer, (work[]){gradient_cairo}, 1);
-    compare("downscale-0.43", 0.43, downscale_ours, cairo_peer, (work[]){downscale_cairo}, 1);
-    gesso_resampled_remember(16 << 20);
-    compare("downscale-0.43-repeated", 0.43, downscale_repeated, cairo_peer, (work[]){downscale_cairo}, 1);
-    compare("copy-fhd", 0, copy_ours, (const char *[]){"memcpy"}, (work[]){copy_memcpy}, 1);
-    compare("over-fhd", 0, over_ours, (const char *[]){"pixman"}, (work[]){over_pixman}, 1);
-    return gesso_context_finish(context, NULL) == GESSO_OK ? 0 : 1;
+int raster_count(void) { return case_count; }
+const char *raster_name(int index) { return cases[index].name; }
+/* The name of a peer, 1 and up; null after the last one. */
+const char *raster_peer(int index, int which) { return which < 4 ? cases[index].names[which] : NULL; }
+
+/* Microseconds that so many drawings of ours, 0, or a peer's take together. */
+double raster_time(int index, int which, int drawings)
+{
+    const bench_case *c = &cases[index];
+    work draw = c->works[which];
+    bool fresh_masks = c->settings & FRESH_MASKS, fresh_pictures = c->settings & FRESH_PICTURES;
+    opacity = c->settings & TRANSLUCENT ? 0.5 : 1;
+    gesso_mask_remember(fresh_masks ? 0 : 64);
+    gesso_resampled_remember(fresh_pictures ? 0 : 16 << 20);
+    if (which == 0 && !fresh_masks && !fresh_pictures) draw(c->size); /* fills what is remembered */
+    double begin = now_us();
+    for (int i = 0; i < drawings; i++) draw(c->size);
+    return now_us() - begin;
 }

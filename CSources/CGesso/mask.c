@@ -1,0 +1,262 @@
+/* Masks: most rows come from the kernel for edges; those that it cannot do, in closed form. */
+#include "internal.h"
+#include "mask_builder.h"
+#include "mask_edges.h"
+#include "row_coverage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool reserve(void **memory, uint32_t *capacity, uint32_t needed, size_t size)
+{
+    if (needed <= *capacity) return true;
+    uint32_t grown = *capacity ? *capacity : 64;
+    while (grown < needed) grown *= 2;
+    void *larger = realloc(*memory, grown * size);
+    if (!larger) return false;
+    *memory = larger;
+    *capacity = grown;
+    return true;
+}
+
+bool gesso_mask_make_room(gesso_mask *mask, uint32_t spans, uint32_t bytes)
+{
+    enum { READ_BEYOND = 8 };
+    return reserve((void **)&mask->spans, &mask->span_capacity, mask->span_count + spans, sizeof *mask->spans)
+        && reserve((void **)&mask->bytes, &mask->byte_capacity, mask->byte_count + bytes + READ_BEYOND, 1);
+}
+
+/* ---- Rows in closed form ---- */
+
+static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
+static int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
+
+/* Bytes for begin ..< end. */
+static void add_pixels(gesso_mask *mask, const gesso_row *outer, const gesso_row *inner, int32_t begin, int32_t end)
+{
+    enum { CHUNK = 128 };
+    for (; begin < end; begin += CHUNK) {
+        int32_t stop = smaller(end, begin + CHUNK), length = stop - begin;
+        double coverage[CHUNK] = {0};
+        gesso_row_add_coverage(outer, begin, stop, 1, coverage);
+        if (inner) gesso_row_add_coverage(inner, begin, stop, -1, coverage);
+        uint32_t at = mask->byte_count;
+        for (int32_t i = 0; i < length; i++) mask->bytes[mask->byte_count++] = gesso_coverage_byte(coverage[i]);
+        gesso_mask_put_span(mask, begin, length, -1, at);
+    }
+}
+
+/* One row: pixels of the edges one by one, and constant spans between them. */
+static void add_row(gesso_mask *mask, const gesso_row *outer, const gesso_row *inner)
+{
+    uint8_t full = gesso_coverage_byte(outer->height);
+    if (outer->end <= outer->begin) return;
+    bool has_inner = inner && inner->end > inner->begin;
+    /* The hole is empty where the inner shape covers as much as the outer one. */
+    bool has_hole = has_inner && inner->height >= outer->height && inner->left_end < inner->right_begin;
+    if (has_inner ? !has_hole : outer->left_end >= outer->right_begin) {
+        add_pixels(mask, outer, inner, outer->begin, outer->end);
+        return;
+    }
+    if (!has_inner) {
+        add_pixels(mask, outer, NULL, outer->begin, outer->left_end);
+        gesso_mask_put_span(mask, outer->left_end, outer->right_begin - outer->left_end, full, 0);
+        add_pixels(mask, outer, NULL, outer->right_begin, outer->end);
+        return;
+    }
+    int32_t solid = smaller(outer->left_end, inner->begin), solid_end = inner->begin;
+    int32_t right_solid = inner->end, right_solid_end = larger(outer->right_begin, inner->end);
+    add_pixels(mask, outer, inner, outer->begin, solid);
+    gesso_mask_put_span(mask, solid, solid_end - solid, full, 0);
+    add_pixels(mask, outer, inner, solid_end, inner->left_end);
+    add_pixels(mask, outer, inner, inner->right_begin, right_solid);
+    gesso_mask_put_span(mask, right_solid, right_solid_end - right_solid, full, 0);
+    add_pixels(mask, outer, inner, right_solid_end, outer->end);
+}
+
+/* ---- All rows ---- */
+
+/* Appends a row that looks like an earlier one. */
+static bool repeat_row(gesso_mask *mask, int32_t row)
+{
+    uint32_t count = mask->rows[row + 1] - mask->rows[row];
+    if (count == 0) return true;
+    if (!gesso_mask_make_room(mask, count, 0)) return false;
+    memcpy(mask->spans + mask->span_count, mask->spans + mask->rows[row], count * sizeof *mask->spans);
+    mask->span_count += count;
+    return true;
+}
+
+/* Whether the lower half is the upper one mirrored. */
+static bool is_mirrored(const gesso_shape *s)
+{
+    return ((s->y0 + s->y1) & 255) == 0 && s->rx[0] == s->rx[3] && s->ry[0] == s->ry[3] && s->rx[1] == s->rx[2]
+        && s->ry[1] == s->ry[2];
+}
+
+static void destroy(gesso_mask *mask)
+{
+    free(mask->spans);
+    free(mask->bytes);
+    free(mask);
+}
+
+/* The sides of the shapes that a mask is made of, in its pixels. */
+typedef struct sides {
+    gesso_side outer_left, outer_right, inner_left, inner_right;
+    bool has_inner;
+} sides;
+
+/* A row in which both sides are straight over its full height looks like the row above, if that one is, too. */
+static bool is_straight(const gesso_side *s, int y)
+{
+    return y >= s->top + s->top_ry && y + 1 <= s->bottom - s->bottom_ry;
+}
+
+static bool all_straight(const sides *s, int y)
+{
+    return is_straight(&s->outer_left, y) && is_straight(&s->outer_right, y)
+        && (!s->has_inner || (is_straight(&s->inner_left, y) && is_straight(&s->inner_right, y)));
+}
+
+static bool add_exact_row(gesso_mask *mask, const sides *s, int32_t y)
+{
+    if (!gesso_mask_make_room(mask, (uint32_t)mask->width / 64 + 8, (uint32_t)mask->width)) return false;
+    gesso_row outer = gesso_row_make(&s->outer_left, &s->outer_right, y, mask->width), inner;
+    if (s->has_inner) inner = gesso_row_make(&s->inner_left, &s->inner_right, y, mask->width);
+    add_row(mask, &outer, s->has_inner ? &inner : NULL);
+    return true;
+}
+
+static bool add_rows(gesso_mask *mask, const sides *s, bool mirrored, gesso_edges *edges)
+{
+    bool was_straight = false;
+    for (int32_t y = 0; y < mask->height; y++) {
+        mask->rows[y] = mask->rows[y + 1] = mask->row_begin = mask->span_count;
+        int32_t twin = mask->height - 1 - y;
+        bool straight = all_straight(s, y), fine;
+        if (mirrored && twin < y) {
+            fine = repeat_row(mask, twin);
+        } else if (straight && was_straight) {
+            fine = repeat_row(mask, y - 1);
+        } else {
+            bool done = false;
+            fine = !edges || straight || gesso_edges_add_row(edges, y, &done);
+            if (fine && !done) {
+                if (edges) gesso_edges_finish(edges);
+                fine = add_exact_row(mask, s, y);
+                if (edges) gesso_edges_skip(edges);
+            }
+        }
+        if (!fine) return false;
+        was_straight = straight;
+        mask->rows[y + 1] = mask->span_count;
+    }
+    if (edges) gesso_edges_finish(edges);
+    return true;
+}
+
+static gesso_mask *begin(int32_t width, int32_t height)
+{
+    gesso_mask *mask = malloc(sizeof *mask + ((size_t)height + 1) * sizeof *mask->rows);
+    if (!mask) return NULL;
+    *mask = (gesso_mask){.references = 1, .width = width, .height = height, .rows = (uint32_t *)(mask + 1)};
+    /* About what a ring needs; more is reserved by doubling. */
+    if (gesso_mask_make_room(mask, 3 * (uint32_t)height + 16, 4 * (uint32_t)(width + height) + 64)) return mask;
+    destroy(mask);
+    return NULL;
+}
+
+static gesso_mask *create(const gesso_shape *outer, const gesso_shape *inner, bool only_exact)
+{
+    int32_t left = gesso_shape_left(outer), top = gesso_shape_top(outer);
+    int32_t width = ((outer->x1 + 255) >> 8) - left, height = ((outer->y1 + 255) >> 8) - top;
+    gesso_mask *mask = begin(width, height);
+    if (!mask) return NULL;
+    sides s = {
+        .outer_left = gesso_side_left(outer, left, top), .outer_right = gesso_side_right(outer, left, top),
+        .has_inner = inner != NULL};
+    if (inner) s.inner_left = gesso_side_left(inner, left, top), s.inner_right = gesso_side_right(inner, left, top);
+    bool mirrored = is_mirrored(outer)
+        && (!inner || (is_mirrored(inner) && inner->y0 + inner->y1 == outer->y0 + outer->y1));
+    gesso_edges edges = {0};
+    bool has_edges = !only_exact && gesso_edges_begin(&edges, mask, outer, inner);
+    bool fine = add_rows(mask, &s, mirrored, has_edges ? &edges : NULL);
+    gesso_edges_end(&edges);
+    if (fine) return mask;
+    destroy(mask);
+    return NULL;
+}
+
+gesso_mask *gesso_mask_create(const gesso_shape *outer, const gesso_shape *inner) { return create(outer, inner, false); }
+
+gesso_mask *gesso_mask_create_exact(const gesso_shape *outer, const gesso_shape *inner)
+{
+    return create(outer, inner, true);
+}
+
+/* ---- Products ---- */
+
+/* Writes a row's coverage of the mask's pixels from `x` on; nothing covers what is beside. */
+static void expand(const gesso_mask *mask, int32_t row, int32_t x, int32_t width, uint8_t *bytes)
+{
+    memset(bytes, 0, (size_t)width);
+    if (row < 0 || row >= mask->height) return;
+    for (uint32_t i = mask->rows[row]; i < mask->rows[row + 1]; i++) {
+        gesso_span s = mask->spans[i];
+        int32_t from = larger(s.x - x, 0), to = smaller(s.x - x + s.length, width);
+        if (from >= to) continue;
+        if (s.value >= 0)
+            memset(bytes + from, s.value, (size_t)(to - from));
+        else
+            memcpy(bytes + from, mask->bytes + s.at + (from + x - s.x), (size_t)(to - from));
+    }
+}
+
+/* Adds spans of a row's coverage: nothing for 0, one value for what is long enough, and bytes for the rest. */
+static bool add_coverage(gesso_mask *mask, const uint8_t *bytes)
+{
+    enum { LONG = 12 };
+    for (int32_t x = 0, from = 0; x <= mask->width;) {
+        int32_t end = x;
+        while (end < mask->width && bytes[end] == bytes[x]) end++;
+        bool is_even = x < mask->width && (end - x >= LONG || bytes[x] == 0);
+        if (is_even || x == mask->width) {
+            if (!gesso_mask_make_room(mask, 2, (uint32_t)(x - from))) return false;
+            memcpy(mask->bytes + mask->byte_count, bytes + from, (size_t)(x - from));
+            gesso_mask_put_span(mask, from, x - from, -1, mask->byte_count);
+            mask->byte_count += (uint32_t)(x - from);
+            if (x == mask->width) break;
+            gesso_mask_put_span(mask, x, end - x, bytes[x], 0);
+            from = end;
+        }
+        x = end;
+    }
+    return true;
+}
+
+gesso_mask *gesso_mask_multiply(const gesso_mask *first, const gesso_mask *second, int32_t x, int32_t y)
+{
+    gesso_mask *mask = begin(first->width, first->height);
+    uint8_t *bytes = malloc(2 * (size_t)first->width);
+    bool fine = mask && bytes;
+    for (int32_t row = 0; fine && row < mask->height; row++) {
+        uint8_t *others = bytes + mask->width;
+        mask->rows[row] = mask->rows[row + 1] = mask->row_begin = mask->span_count;
+        if (row - y < 0 || row - y >= second->height) continue;
+        expand(first, row, 0, mask->width, bytes);
+        expand(second, row - y, -x, mask->width, others);
+        for (int32_t i = 0; i < mask->width; i++) bytes[i] = (uint8_t)gesso_mul255(bytes[i], others[i]);
+        fine = add_coverage(mask, bytes);
+        mask->rows[row + 1] = mask->span_count;
+    }
+    free(bytes);
+    if (fine) return mask;
+    gesso_mask_release(mask);
+    return NULL;
+}
+
+void gesso_mask_release(gesso_mask *mask)
+{
+    if (mask && --mask->references == 0) destroy(mask);
+}

@@ -1,0 +1,58 @@
+/* The rows of a mask whose edges are smooth enough for the kernel: where the edges lie is found for all rows at once, and
+ * the coverage of their pixels for many rows at a time. */
+#ifndef GESSO_MASK_EDGES_H
+#define GESSO_MASK_EDGES_H
+
+#include "kernels.h"
+#include "row_coverage.h"
+
+/* The ellipse that a corner is a quarter of. */
+typedef struct gesso_corner {
+    float cx, cy, rx;
+    float first, last; /* of x, from the centre, where the quarter is */
+} gesso_corner;
+
+/* Where one shape's edges lie, by row. */
+typedef struct gesso_outline {
+    bool is_ellipse, is_easy;
+    float x0, y0, x1, y1;
+    float hx, hy; /* 1 / radius² along each axis, of all corners that are round */
+    gesso_corner corners[4];
+    gesso_side left_side, right_side;
+    float *left, *right; /* at the rows' boundaries */
+} gesso_outline;
+
+/* The coverage of a pixel whose corner or column the kernel does not see right. */
+typedef struct gesso_correction {
+    uint32_t at;
+    bool is_inner;
+    float coverage;
+} gesso_correction;
+
+enum { GESSO_CORRECTIONS = 32 };
+
+typedef struct gesso_edges {
+    gesso_mask *mask;
+    const gesso_kernels *kernels;
+    bool has_inner, is_wide_ring;
+    gesso_outline outer, inner;
+    float *memory;
+    uint32_t capacity, pending; /* pixels for which there is room; the first that is not finished */
+    float *x, *y; /* of the pixels' centres, from those of the ellipses */
+    int correction_count;
+    gesso_correction corrections[GESSO_CORRECTIONS];
+} gesso_edges;
+
+/* False if the shapes have corners too small for the kernel, or unlike ones, or memory is short: all rows are to be made
+ * otherwise then.
+ * gesso_edges_end has to be called in any case. */
+bool gesso_edges_begin(gesso_edges *edges, gesso_mask *mask, const gesso_shape *outer, const gesso_shape *inner);
+/* Adds row `y` to the mask, unless it is none for the kernel. False: out of memory. */
+bool gesso_edges_add_row(gesso_edges *edges, int32_t y, bool *done);
+/* Writes the coverage of the rows so far. */
+void gesso_edges_finish(gesso_edges *edges);
+/* Leaves alone what somebody else has added since. */
+void gesso_edges_skip(gesso_edges *edges);
+void gesso_edges_end(gesso_edges *edges);
+
+#endif

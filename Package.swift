@@ -22,6 +22,8 @@ let package = Package(
     system("CXXHash", "libxxhash", apt: "libxxhash-dev", brew: "xxhash"),
     system("CSpng", "spng", apt: "libspng-dev", brew: "libspng"),
     system("CPango", "pangocairo", apt: "libpango1.0-dev", brew: "pango"),
+    system("CPangoFT", "pangoft2", apt: "libpango1.0-dev", brew: "pango"),
+    system("CFreeType", "freetype2", apt: "libfreetype-dev", brew: "freetype"),
     system("CFontconfig", "fontconfig", apt: "libfontconfig-dev", brew: "fontconfig"),
     system("CJPEG", "libjpeg", apt: "libjpeg62-turbo-dev", brew: "jpeg-turbo"),
     system("CWebP", "libwebp", apt: "libwebp-dev", brew: "webp"),
@@ -32,7 +34,7 @@ let package = Package(
       name: "CGesso", dependencies: ["CCairo", "CLZ4", "CXXHash", "CSpng"],
       path: "CSources/CGesso", exclude: ["BLOB.md"]),
     .target(
-      name: "CGessoText", dependencies: ["CGesso", "CPango", "CFontconfig"],
+      name: "CGessoText", dependencies: ["CGesso", "CPango", "CPangoFT", "CFreeType", "CFontconfig"],
       path: "CSources/CGessoText"),
     .target(
       name: "CGessoFiles",

@@ -40,12 +40,12 @@ static bool is_small(const gesso_shape *s)
     return s->x1 - s->x0 <= LARGEST * 256 && s->y1 - s->y0 <= LARGEST * 256;
 }
 
-static bool has_kernels(const gesso_context *context)
+bool gesso_fast_state(const gesso_context *context, const gesso_shape **clip)
 {
     pthread_once(&once, look_up);
     return enabled && context->layers == 0 && context->bitmap->format != GESSO_FORMAT_A8
         && context->state.blend == GESSO_BLEND_NORMAL && context->state.antialias
-        && !gesso_bitmap_is_frozen(context->bitmap);
+        && !gesso_bitmap_is_frozen(context->bitmap) && only_shape(context->state.clip, clip);
 }
 
 /* Makes a rectangle no larger than what can be drawn, with edges between pixels, so that nothing looks different. */
@@ -163,13 +163,6 @@ static bool draw_soft(const gesso_drawing *d, const gesso_shape *shape, double s
     return true;
 }
 
-static uint32_t premultiplied(gesso_color color, double alpha)
-{
-    double a = color.alpha * alpha * 255;
-    return (uint32_t)(a + 0.5) << 24 | (uint32_t)(color.red * a + 0.5) << 16 | (uint32_t)(color.green * a + 0.5) << 8
-        | (uint32_t)(color.blue * a + 0.5);
-}
-
 static gesso_shape moved(const gesso_shape *shape, int32_t x, int32_t y)
 {
     gesso_shape m = *shape;
@@ -183,7 +176,7 @@ bool gesso_fast_fill(
     const gesso_state *state = &context->state;
     const gesso_shadow *shadow = &state->shadow;
     const gesso_shape *clip;
-    if (!has_kernels(context) || !only_shape(state->clip, &clip)) return false;
+    if (!gesso_fast_state(context, &clip)) return false;
     bool has_shadow = shadow->color.alpha > 0, is_soft = has_shadow && shadow->sigma > 0;
     if (has_shadow && (fabs(shadow->offset_x) > 1e5 || fabs(shadow->offset_y) > 1e5)) return false;
     if (is_soft && (clip || inner || !is_small(outer) || outer->x0 >= outer->x1 || outer->y0 >= outer->y1)) return false;
@@ -196,14 +189,14 @@ bool gesso_fast_fill(
         int32_t x = (int32_t)lrint(shadow->offset_x * GESSO_GRID), y = (int32_t)lrint(shadow->offset_y * GESSO_GRID);
         gesso_shape outer_shadow = moved(outer, x, y), inner_shadow;
         if (inner) inner_shadow = moved(inner, x, y);
-        d.source.word = premultiplied(shadow->color, color.alpha * state->alpha);
+        d.source.word = gesso_premultiplied(shadow->color, color.alpha * state->alpha);
         if (!is_soft && !can_draw(&d, &outer_shadow, inner, clip)) return false;
         bool covers = color.alpha * state->alpha == 1;
         bool drawn = is_soft ? draw_soft(&d, &outer_shadow, shadow->sigma, covers ? outer : NULL)
                              : draw_shape(&d, &outer_shadow, inner ? &inner_shadow : NULL, clip);
         if (!drawn) return false;
     }
-    d.source.word = premultiplied(color, state->alpha);
+    d.source.word = gesso_premultiplied(color, state->alpha);
     /* With a shadow drawn there is no way back to Cairo; and only memory can be missing. */
     if (draw_shape(&d, outer, inner, clip)) return true;
     if (!has_shadow) return false;
@@ -216,7 +209,7 @@ bool gesso_fast_bitmap(gesso_context *context, const gesso_bitmap *bitmap, const
     const gesso_state *state = &context->state;
     const gesso_shape *clip;
     const gesso_shape *r = rectangle;
-    if (!has_kernels(context) || !only_shape(state->clip, &clip)) return false;
+    if (!gesso_fast_state(context, &clip)) return false;
     if (bitmap->format == GESSO_FORMAT_A8 || state->shadow.color.alpha > 0) return false;
     /* A turned axis: upright rectangles do not tell. */
     if (state->matrix.xx < 0 || state->matrix.yy < 0) return false;
@@ -246,35 +239,49 @@ bool gesso_fast_bitmap(gesso_context *context, const gesso_bitmap *bitmap, const
     return drawn;
 }
 
+/* Draws a ramp over the clip. False if it is for Cairo. */
+static bool draw_ramp(gesso_context *context, const gesso_ramp *ramp, gesso_box box, const gesso_shape *clip)
+{
+    gesso_drawing d = {.kernels = gesso_kernels_get(), .target = context->bitmap, .box = box};
+    if (context->cairo) cairo_surface_flush(context->surface);
+    d.source = (gesso_source){
+        .ramp = ramp, .alpha = (uint32_t)(context->state.alpha * 255 + 0.5), .solid = ramp->is_opaque ? 0xff000000 : 0};
+    gesso_shape all = {box.x0 * 256, box.y0 * 256, box.x1 * 256, box.y1 * 256, {0}, {0}};
+    return draw_shape(&d, &all, NULL, clip);
+}
+
 bool gesso_fast_linear_gradient(
     gesso_context *context, const gesso_gradient_stop *stops, size_t count, double start_x, double start_y,
     double end_x, double end_y, uint32_t options)
 {
     const gesso_state *state = &context->state;
-    const uint32_t everywhere = GESSO_GRADIENT_DRAWS_BEFORE_START | GESSO_GRADIENT_DRAWS_AFTER_END;
     const gesso_shape *clip;
-    if (!has_kernels(context) || !only_shape(state->clip, &clip)) return false;
-    if (state->shadow.color.alpha > 0 || state->alpha < 1 || (options & everywhere) != everywhere) return false;
-    for (size_t i = 0; i < count; i++)
-        if (stops[i].alpha < 1) return false;
-    /* Along the line in user space, which the device's pixels go along in even steps, too. */
-    double dx = end_x - start_x, dy = end_y - start_y, square = dx * dx + dy * dy;
-    cairo_matrix_t inverse = state->matrix;
-    if (!(square > 1e-12 && square < 1e12) || cairo_matrix_invert(&inverse) != CAIRO_STATUS_SUCCESS) return false;
-    gesso_ramp ramp = {
-        .stops = stops, .count = count, .by_x = (inverse.xx * dx + inverse.yx * dy) / square,
-        .by_y = (inverse.xy * dx + inverse.yy * dy) / square};
-    ramp.origin = ((inverse.x0 - start_x) * dx + (inverse.y0 - start_y) * dy) / square + (ramp.by_x + ramp.by_y) / 2;
-    gesso_drawing d = {.kernels = gesso_kernels_get(), .target = context->bitmap, .box = gesso_clip_box(context)};
-    if (!gesso_is_finite4(ramp.by_x, ramp.by_y, ramp.origin, 0) || fabs(ramp.origin) > 1e9) return false;
-    if (gesso_box_is_empty(d.box)) return true;
-    ramp.line = malloc((size_t)(d.box.x1 - d.box.x0) * sizeof *ramp.line);
-    if (!ramp.line) return false;
-    if (context->cairo) cairo_surface_flush(context->surface);
-    d.source = (gesso_source){.ramp = &ramp, .alpha = 255, .solid = 0xff000000};
-    gesso_shape all = {d.box.x0 * 256, d.box.y0 * 256, d.box.x1 * 256, d.box.y1 * 256, {0}, {0}};
-    bool drawn = draw_shape(&d, &all, NULL, clip);
-    free(ramp.line);
+    if (!gesso_fast_state(context, &clip) || state->shadow.color.alpha > 0) return false;
+    gesso_box box = gesso_clip_box(context);
+    if (gesso_box_is_empty(box)) return true;
+    gesso_ramp ramp;
+    bool drawn = gesso_ramp_begin_linear(
+            &ramp, stops, count, &state->matrix, start_x, start_y, end_x, end_y, options, box.x1 - box.x0)
+        && draw_ramp(context, &ramp, box, clip);
+    gesso_ramp_end(&ramp);
+    return drawn;
+}
+
+bool gesso_fast_radial_gradient(
+    gesso_context *context, const gesso_gradient_stop *stops, size_t count, double start_x, double start_y,
+    double start_radius, double end_x, double end_y, double end_radius, uint32_t options)
+{
+    const gesso_state *state = &context->state;
+    const gesso_shape *clip;
+    if (!gesso_fast_state(context, &clip) || state->shadow.color.alpha > 0) return false;
+    gesso_box box = gesso_clip_box(context);
+    if (gesso_box_is_empty(box)) return true;
+    gesso_ramp ramp;
+    bool drawn = gesso_ramp_begin_radial(
+            &ramp, stops, count, &state->matrix, start_x, start_y, start_radius, end_x, end_y, end_radius, options,
+            box.x1 - box.x0)
+        && draw_ramp(context, &ramp, box, clip);
+    gesso_ramp_end(&ramp);
     return drawn;
 }
 

@@ -143,14 +143,27 @@ void gesso_clip_release(gesso_clip *clip);
 /* Sets Cairo's clip to a chain, from the outermost to the innermost. */
 void gesso_clip_apply(cairo_t *cairo, const gesso_clip *clip);
 
+/* Whether kernels can draw in this state, and within which shape of a clip; null: the clip's box is all of it. */
+bool gesso_fast_state(const gesso_context *context, const gesso_shape **clip);
+
+static inline uint32_t gesso_premultiplied(gesso_color color, double alpha)
+{
+    double a = color.alpha * alpha * 255;
+    return (uint32_t)(a + 0.5) << 24 | (uint32_t)(color.red * a + 0.5) << 16 | (uint32_t)(color.green * a + 0.5) << 8
+        | (uint32_t)(color.blue * a + 0.5);
+}
+
 /* The kernels' way: true if it was drawn, false if it is for Cairo. `inner` is null for what is filled. */
 bool gesso_fast_fill(
     gesso_context *context, const gesso_shape *outer, const gesso_shape *inner, gesso_color color);
 bool gesso_fast_bitmap(gesso_context *context, const gesso_bitmap *bitmap, const gesso_shape *rectangle);
-/* A linear gradient over the clip. */
+/* Gradients over the clip. */
 bool gesso_fast_linear_gradient(
     gesso_context *context, const gesso_gradient_stop *stops, size_t count, double start_x, double start_y,
     double end_x, double end_y, uint32_t options);
+bool gesso_fast_radial_gradient(
+    gesso_context *context, const gesso_gradient_stop *stops, size_t count, double start_x, double start_y,
+    double start_radius, double end_x, double end_y, double end_radius, uint32_t options);
 /* The shapes between which the stroke of a shape lies; false if it is not one between two shapes. */
 bool gesso_stroke_shapes(
     const gesso_state *state, const gesso_shape *shape, gesso_shape *outer, gesso_shape *inner, bool *has_inner);

@@ -73,7 +73,11 @@ void gesso_context_draw_radial_gradient(
 {
     bool valid = stops_are_valid(stops, count) && gesso_is_finite4(start_x, start_y, end_x, end_y)
         && gesso_is_finite2(start_radius, end_radius) && start_radius >= 0 && end_radius >= 0;
-    if (gesso_require(context, valid) && gesso_cairo(context))
+    if (!gesso_require(context, valid)) return;
+    if (gesso_fast_radial_gradient(
+            context, stops, count, start_x, start_y, start_radius, end_x, end_y, end_radius, options))
+        return;
+    if (gesso_cairo(context))
         draw_gradient(
             context,
             cairo_pattern_create_radial(start_x, start_y, start_radius, end_x, end_y, end_radius), stops, count,

@@ -46,36 +46,6 @@ static void draw_pixels(
     }
 }
 
-/* Writes the gradient's pixels begin ..< end of a row: straight lines of colour from stop to stop. */
-static void fill_line(const gesso_drawing *d, int32_t y, int32_t begin, int32_t end, uint32_t *out)
-{
-    gesso_ramp *ramp = d->source.ramp;
-    double place = ramp->origin + ramp->by_y * y, step = ramp->by_x;
-    for (int32_t x = begin; x < end;) {
-        double t = place + step * x;
-        /* The stops around this pixel, and the last pixel before the next ones. */
-        size_t next = 0;
-        while (next < ramp->count && ramp->stops[next].location <= t) next++;
-        const gesso_gradient_stop *a = &ramp->stops[next > 0 ? next - 1 : 0];
-        const gesso_gradient_stop *b = &ramp->stops[next < ramp->count ? next : ramp->count - 1];
-        double ahead = step > 0 ? (next < ramp->count ? b->location : INFINITY) : (next > 0 ? a->location : -INFINITY);
-        double pixels = step != 0 && isfinite(ahead) ? (ahead - t) / step : INFINITY;
-        int32_t stop = pixels < end - x ? x + (int32_t)floor(pixels) + 1 : end;
-        if (stop > end) stop = end;
-        double length = b->location - a->location, first = length > 0 ? (t - a->location) / length : 0;
-        double slope = length > 0 ? step / length : 0;
-        const double from[3] = {a->red, a->green, a->blue}, to[3] = {b->red, b->green, b->blue};
-        float at[3], by[3];
-        for (int c = 0; c < 3; c++) {
-            double p = gesso_clamp01(from[c]) * 255, q = gesso_clamp01(to[c]) * 255;
-            at[c] = (float)(p + (q - p) * first);
-            by[c] = (float)((q - p) * slope);
-        }
-        d->kernels->ramp(out + (x - begin), (size_t)(stop - x), at, by);
-        x = stop;
-    }
-}
-
 void gesso_draw_span(
     const gesso_drawing *d, int32_t y, int32_t x, int32_t length, int32_t value, const uint8_t *coverage)
 {
@@ -86,8 +56,8 @@ void gesso_draw_span(
     size_t count = (size_t)(end - begin);
     const gesso_bitmap *picture = d->source.picture;
     if (d->source.ramp) {
-        bool is_whole = value == 255 && !coverage;
-        fill_line(d, y, begin, end, is_whole ? out : d->source.ramp->line);
+        bool is_whole = value == 255 && !coverage && d->source.alpha == 255 && d->source.solid;
+        gesso_ramp_fill(d->source.ramp, d->kernels, y, begin, end, is_whole ? out : d->source.ramp->line);
         if (!is_whole) draw_pixels(d, out, d->source.ramp->line, count, value, coverage);
         return;
     }

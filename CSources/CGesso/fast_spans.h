@@ -2,16 +2,7 @@
 #ifndef GESSO_FAST_SPANS_H
 #define GESSO_FAST_SPANS_H
 
-#include "context_internal.h"
-#include "kernels.h"
-
-/* An opaque linear gradient: stops at places along it, and how the place grows from pixel to pixel. */
-typedef struct gesso_ramp {
-    const gesso_gradient_stop *stops;
-    size_t count;
-    double origin, by_x, by_y; /* the place of the pixel (x, y)'s centre is origin + by_x · x + by_y · y */
-    uint32_t *line;            /* room for the pixels of a row of the box */
-} gesso_ramp;
+#include "gradient.h"
 
 /* What is drawn: a word, pixels, or a gradient. */
 typedef struct gesso_source {
@@ -20,7 +11,7 @@ typedef struct gesso_source {
     int32_t x, y;   /* of the picture's first pixel, on the device */
     uint32_t alpha; /* of the picture, 0…255 */
     uint32_t solid; /* or'ed to its pixels */
-    gesso_ramp *ramp;
+    const gesso_ramp *ramp;
 } gesso_source;
 
 typedef struct gesso_drawing {

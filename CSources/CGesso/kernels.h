@@ -12,6 +12,13 @@ typedef struct gesso_tap {
     uint32_t at; /* its first weight */
 } gesso_tap;
 
+/* A radial gradient's circles, from the start circle's centre: what is solved for the largest t at which the circle around
+ * t · c with the radius r + t · dr goes through (x, y): a·t² − 2·(x·cx + y·cy + r·dr)·t + x² + y² − r² = 0, a < 0. */
+typedef struct gesso_radial {
+    float x, y, dx, dy; /* of the first pixel, and from each to the next */
+    float cx, cy, a, inverse_a, r_dr, r_square;
+} gesso_radial;
+
 /* Pixels are premultiplied words. All blends round as pixman does: x·a/255 to the nearest. */
 typedef struct gesso_kernels {
     const char *name;
@@ -33,7 +40,12 @@ typedef struct gesso_kernels {
     /* Draws a word over, in the rows first ..< end of a mask, whose row 0 begins at `target`. The stride is in bytes. */
     void (*mask_word)(
         uint8_t *target, ptrdiff_t stride, const gesso_mask *mask, int32_t first, int32_t end, uint32_t word);
-    /* Draws pixels over, in the same way; the source's are where the target's are. */
+    /* Draws a word over, in a rectangle of coverage, much of which is 0. Strides are in bytes; up to 7 bytes of coverage
+     * after each row are read, too. */
+    void (*cover_word)(
+        uint8_t *target, ptrdiff_t stride, const uint8_t *coverage, ptrdiff_t coverage_stride, size_t width, size_t height,
+        uint32_t word);
+    /* Draws pixels over, in the same way as mask_word; the source's are where the target's are. */
     void (*mask_pixels)(
         uint8_t *target, ptrdiff_t stride, const uint8_t *source, ptrdiff_t source_stride, const gesso_mask *mask,
         int32_t first, int32_t end, uint32_t solid);
@@ -43,8 +55,13 @@ typedef struct gesso_kernels {
     void (*cover_edges)(float *result, const float *x, const float *y, size_t count, float hx, float hy);
     /* The same of a ring between two circles of such radii, which are so far from one another that no pixel has both. */
     void (*cover_ring)(float *result, const float *x, const float *y, size_t count, float outer, float inner);
-    /* Stores opaque pixels whose red, green and blue, 0…255, begin at `from` and change by `step` from each to the next. */
-    void (*ramp)(uint32_t *target, size_t count, const float from[3], const float step[3]);
+    /* Stores pixels whose blue, green, red and alpha, in 8.8 fixed point, begin at `from` and change by `step` from each to
+     * the next; fractions are cut off. */
+    void (*ramp)(uint32_t *target, size_t count, const uint16_t from[4], const int16_t step[4]);
+    /* Finds where pixels are in a table of `size` colours along 0…1, which has one more on each side: of places that begin
+     * at `from` and change by `step`, and of places in a radial gradient. */
+    void (*find_linear)(int32_t *indices, size_t count, float from, float step, int32_t size);
+    void (*find_radial)(int32_t *indices, size_t count, const gesso_radial *radial, int32_t size);
     /* Adds weight · sample to sums. */
     void (*accumulate)(uint32_t *sums, const uint8_t *samples, size_t count, uint32_t weight);
     /* Sums rows by weights of 1/65,536, to 1/256 of a sample: each product is cut off there. */

@@ -4,6 +4,7 @@
 #define GESSO_KERNELS_AVX2_H
 
 #include <immintrin.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -80,6 +81,68 @@ AVX2 void avx2_over_word_masked(
     AVX2_EACH(WHATEVER, avx2_over_pixels(avx2_times(pixels, avx2_coverage(coverage + index)), there))
 #undef WHATEVER
 #undef AVX2_SOURCE
+}
+
+/* Eight pixels of one word, times their coverage, over others; an opaque one's alpha is the coverage. */
+AVX2 ALWAYS_INLINE __m256i avx2_cover_eight(__m256i source, bool is_opaque, const uint8_t *coverage, __m256i there)
+{
+    __m256i bytes = avx2_coverage(coverage), covered = avx2_times(source, bytes);
+    if (!is_opaque) return avx2_over_pixels(covered, there);
+    return _mm256_add_epi8(covered, avx2_times(there, _mm256_xor_si256(bytes, _mm256_set1_epi8(-1))));
+}
+
+/* Whole vectors of coverage that are 0 are most of what is around letters. */
+AVX2 ALWAYS_INLINE void avx2_cover_rows(
+    uint8_t *target, ptrdiff_t stride, const uint8_t *coverage, ptrdiff_t coverage_stride, size_t width, size_t height,
+    uint32_t word, bool is_opaque)
+{
+    __m256i source = _mm256_set1_epi32((int)word), last = avx2_first(width & 7);
+    for (; height > 0; height--, target += stride, coverage += coverage_stride) {
+        uint32_t *row = (uint32_t *)target;
+        size_t x = 0;
+        for (; x + 8 <= width; x += 8) {
+            uint64_t eight;
+            memcpy(&eight, coverage + x, 8);
+            if (eight == 0) continue;
+            __m256i *out = (__m256i *)(row + x);
+            _mm256_storeu_si256(out, avx2_cover_eight(source, is_opaque, coverage + x, _mm256_loadu_si256(out)));
+        }
+        if (x == width) continue;
+        __m256i there = _mm256_maskload_epi32((const int *)(row + x), last);
+        _mm256_maskstore_epi32((int *)(row + x), last, avx2_cover_eight(source, is_opaque, coverage + x, there));
+    }
+}
+
+AVX2 void avx2_cover_word(
+    uint8_t *target, ptrdiff_t stride, const uint8_t *coverage, ptrdiff_t coverage_stride, size_t width, size_t height,
+    uint32_t word)
+{
+    if (word >> 24 == 255)
+        avx2_cover_rows(target, stride, coverage, coverage_stride, width, height, word, true);
+    else
+        avx2_cover_rows(target, stride, coverage, coverage_stride, width, height, word, false);
+}
+
+/* Four pixels to a vector of 16-bit components, and two vectors to a store. */
+AVX2 void avx2_ramp(uint32_t *restrict target, size_t count, const uint16_t from[4], const int16_t step[4])
+{
+    /* Packing takes the lower halves of both first: pixels 0, 1, 4, 5 with 2, 3, 6, 7. */
+    const __m256i low_places = _mm256_setr_epi16(0, 0, 0, 0, 1, 1, 1, 1, 4, 4, 4, 4, 5, 5, 5, 5);
+    int64_t begin, each;
+    memcpy(&begin, from, sizeof begin);
+    memcpy(&each, step, sizeof each);
+    __m256i by_one = _mm256_set1_epi64x(each), further = _mm256_slli_epi16(by_one, 3);
+    __m256i low = _mm256_add_epi16(_mm256_set1_epi64x(begin), _mm256_mullo_epi16(by_one, low_places));
+    __m256i high = _mm256_add_epi16(low, _mm256_slli_epi16(by_one, 1));
+    for (size_t i = 0; i < count; i += 8) {
+        __m256i pixels = _mm256_packus_epi16(_mm256_srli_epi16(low, 8), _mm256_srli_epi16(high, 8));
+        if (i + 8 <= count)
+            _mm256_storeu_si256((__m256i *)(target + i), pixels);
+        else
+            _mm256_maskstore_epi32((int *)(target + i), avx2_first(count - i), pixels);
+        low = _mm256_add_epi16(low, further);
+        high = _mm256_add_epi16(high, further);
+    }
 }
 
 #define AVX2_SOURCE source

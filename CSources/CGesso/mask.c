@@ -197,8 +197,7 @@ gesso_mask *gesso_mask_create_exact(const gesso_shape *outer, const gesso_shape 
 
 /* ---- Products ---- */
 
-/* Writes a row's coverage of the mask's pixels from `x` on; nothing covers what is beside. */
-static void expand(const gesso_mask *mask, int32_t row, int32_t x, int32_t width, uint8_t *bytes)
+void gesso_mask_expand(const gesso_mask *mask, int32_t row, int32_t x, int32_t width, uint8_t *bytes)
 {
     memset(bytes, 0, (size_t)width);
     if (row < 0 || row >= mask->height) return;
@@ -244,8 +243,8 @@ gesso_mask *gesso_mask_multiply(const gesso_mask *first, const gesso_mask *secon
         uint8_t *others = bytes + mask->width;
         mask->rows[row] = mask->rows[row + 1] = mask->row_begin = mask->span_count;
         if (row - y < 0 || row - y >= second->height) continue;
-        expand(first, row, 0, mask->width, bytes);
-        expand(second, row - y, -x, mask->width, others);
+        gesso_mask_expand(first, row, 0, mask->width, bytes);
+        gesso_mask_expand(second, row - y, -x, mask->width, others);
         for (int32_t i = 0; i < mask->width; i++) bytes[i] = (uint8_t)gesso_mul255(bytes[i], others[i]);
         fine = add_coverage(mask, bytes);
         mask->rows[row + 1] = mask->span_count;

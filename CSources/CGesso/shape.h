@@ -53,6 +53,8 @@ void gesso_mask_release(gesso_mask *mask);
 gesso_mask *gesso_mask_create(const gesso_shape *outer, const gesso_shape *inner);
 /* The product of two, the second of which begins at (x, y) of the first. It begins where the first one does. */
 gesso_mask *gesso_mask_multiply(const gesso_mask *first, const gesso_mask *second, int32_t x, int32_t y);
+/* Writes a row's coverage of the mask's pixels x ..< x + width; nothing covers what is beside the mask. */
+void gesso_mask_expand(const gesso_mask *mask, int32_t row, int32_t x, int32_t width, uint8_t *bytes);
 /* All of it in closed form: what tests compare with. */
 gesso_mask *gesso_mask_create_exact(const gesso_shape *outer, const gesso_shape *inner);
 

@@ -74,14 +74,18 @@ static void no_seam_to_cairo(void)
 static void gradients_are_cairos(void)
 {
     uint64_t seed = 24;
-    for (int i = 0; i < 60; i++) {
+    for (int i = 0; i < 240; i++) {
+        bool is_radial = i % 12 >= 6, is_translucent = i % 5 == 4;
+        uint32_t options = i % 7 == 6 ? i / 7 % 4 : 3;
+        double radius = random_next(&seed) % 20, reach = 1 + random_next(&seed) % 50;
         gesso_gradient_stop stops[5];
         double v[4];
         size_t count = 1 + random_next(&seed) % 5;
         for (size_t k = 0; k < count; k++)
             stops[k] = (gesso_gradient_stop){
                 k == 0 ? (i % 3) * 0.1 : fmin(1, stops[k - 1].location + (random_next(&seed) % 50) / 100.0),
-                random_next(&seed) % 100 / 99.0, random_next(&seed) % 100 / 99.0, random_next(&seed) % 100 / 99.0, 1};
+                random_next(&seed) % 100 / 99.0, random_next(&seed) % 100 / 99.0, random_next(&seed) % 100 / 99.0,
+                is_translucent ? random_next(&seed) % 100 / 99.0 : 1};
         for (int k = 0; k < 4; k++) v[k] = random_next(&seed) % 900 / 10.0 - 10;
         gesso_bitmap *results[2];
         for (int way = 0; way < 2; way++) {
@@ -92,7 +96,13 @@ static void gradients_are_cairos(void)
             }
             gesso_context_scale_by(c, i % 2 ? 1.3 : 1, i % 4 == 1 ? -0.7 : 1);
             gesso_context_rotate(c, i % 5 * 0.4);
-            gesso_context_draw_linear_gradient(c, stops, count, v[0], v[1], v[2], v[3], 3);
+            if (i % 9 == 8) gesso_context_set_alpha(c, 0.6);
+            if (is_radial) /* the end circle holds the start circle, or does not */
+                gesso_context_draw_radial_gradient(
+                    c, stops, count, v[0], v[1], radius, v[0] + reach * 0.5, v[1] + reach * 0.3,
+                    radius + reach * (i % 24 < 12 ? 0.5 : 1.2), options);
+            else
+                gesso_context_draw_linear_gradient(c, stops, count, v[0], v[1], v[2], v[3], options);
             results[way] = finished(c);
         }
         int far = 0;
@@ -312,7 +322,7 @@ const check_test kernel_picture_tests[] = {
     TEST(shadows_of_what_is_too_large_for_kernels, "what is too large for kernels is Cairo's, with its shadow"),
     TEST(many_samples_to_a_pixel, "making a thousand pixels one averages them"),
     TEST(opaque_pixels_have_their_byte, "pixels of opaque bitmaps are opaque, whatever was copied"),
-    TEST(gradients_are_cairos, "linear gradients are those of Cairo"),
+    TEST(gradients_are_cairos, "gradients are those of Cairo"),
     TEST(soft_shadows_are_stretched_unseen, "a soft shadow is stretched between its corners, unseen"),
     TEST(kernels_stay_inside, "kernels write only inside of the bitmap"),
     {0}};

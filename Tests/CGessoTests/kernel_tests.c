@@ -180,7 +180,8 @@ static void every_set_gives_the_same_bytes(void)
                 for (int i = 0; i < MOST + 24; i++)
                     coverage[i] = (uint8_t)(random_next(&seed) % 4 ? random_next(&seed) : random_next(&seed) % 2 * 255);
                 uint32_t word = source[0], value = random_next(&seed) % 256, solid = shift % 2 ? 0xff000000 : 0;
-                const float from[3] = {(float)shift * 30, 250.5f, 3}, by[3] = {1.7f, -2.3f, 0.1f};
+                const uint16_t from[4] = {(uint16_t)(shift * 3000), 64000, 300, 65000};
+                const int16_t by[4] = {170, -230, 10, 0};
                 for (int op = 0; op < 9; op++) {
                     for (int i = 0; i < MOST + 2 * GUARD; i++) target[i] = expected[i] = source[i % MOST];
                     const gesso_kernels *sets[] = {reference, k};
@@ -235,6 +236,46 @@ static void every_set_weighs_the_same(void)
             reference->weigh_columns(expected_pixels, expected, taps, wide, 35);
             k->weigh_columns(pixels, expected, taps, wide, 35);
             CHECK(memcmp(pixels, expected_pixels, 35 * sizeof *pixels) == 0);
+        }
+    }
+}
+
+static void every_set_draws_masks_the_same(void)
+{
+    enum { WIDTH = 90, HEIGHT = 70, COVERAGE = 100 };
+    const char *names[] = {"sse2", "avx2", "neon"};
+    const gesso_kernels *reference = gesso_kernels_named("scalar");
+    uint64_t seed = 44;
+    for (int n = 0; n < 3; n++) {
+        const gesso_kernels *k = gesso_kernels_named(names[n]);
+        for (int round = 0; k && round < 120; round++) {
+            uint32_t source[WIDTH * HEIGHT], expected[WIDTH * HEIGHT], found[WIDTH * HEIGHT];
+            uint8_t coverage[COVERAGE * HEIGHT];
+            for (int i = 0; i < WIDTH * HEIGHT; i++) {
+                uint32_t alpha = random_next(&seed) % 3 ? random_next(&seed) % 256 : 255;
+                source[i] = alpha << 24 | random_next(&seed) % (alpha + 1) * 0x10101;
+            }
+            for (int i = 0; i < COVERAGE * HEIGHT; i++)
+                coverage[i] = i / 16 % 3 ? 0 : (uint8_t)random_next(&seed);
+            uint32_t alpha = round % 2 ? 255 : random_next(&seed) % 256, word = alpha << 24 | random_next(&seed) % (alpha + 1);
+            gesso_shape outer = {.x1 = 60 * 256, .y1 = 64 * 256, .x0 = 40, .y0 = 90}, inner = outer;
+            for (int i = 0; i < 4; i++) outer.rx[i] = outer.ry[i] = round * 60;
+            inner = inset_by(&outer, 700);
+            gesso_mask *mask = gesso_mask_create(&outer, round % 3 ? &inner : NULL);
+            const gesso_kernels *sets[] = {reference, k};
+            uint32_t *outs[] = {expected, found}, solid = round % 4 ? 0 : 0xff000000;
+            for (int op = 0; op < 3; op++)
+                for (int which = 0; which < 2; which++) {
+                    memcpy(outs[which], source, sizeof source);
+                    uint8_t *out = (uint8_t *)(outs[which] + 3);
+                    const uint8_t *in = (const uint8_t *)(source + 11);
+                    size_t width = 1 + (size_t)round % 70;
+                    if (op == 0) sets[which]->mask_word(out, WIDTH * 4, mask, 1, mask->height, word);
+                    if (op == 1) sets[which]->mask_pixels(out, WIDTH * 4, in, WIDTH * 4, mask, 0, mask->height, solid);
+                    if (op == 2) sets[which]->cover_word(out, WIDTH * 4, coverage, COVERAGE, width, HEIGHT - 1, word);
+                    if (which == 1) CHECK(memcmp(expected, found, sizeof found) == 0);
+                }
+            gesso_mask_release(mask);
         }
     }
 }
@@ -332,6 +373,7 @@ const check_test kernel_tests[] = {
     TEST(the_kernel_for_edges_agrees_with_the_closed_form, "the kernel for edges agrees with the closed form"),
     TEST(remembered_masks_are_the_same, "a remembered mask is the same as a fresh one, wherever the shape is"),
     TEST(every_set_gives_the_same_bytes, "every instruction set gives the same bytes"),
+    TEST(every_set_draws_masks_the_same, "every instruction set draws masks the same"),
     TEST(every_set_covers_edges_the_same, "every instruction set covers edges the same"),
     TEST(every_set_weighs_the_same, "every instruction set weighs the same"),
     TEST(over_rounds_as_pixman_does, "source-over rounds as pixman does"),

@@ -33,7 +33,7 @@ def processor():
 def build(project, folder):
     """Our cases, with the core compiled as a release is."""
     flags = subprocess.run(
-        ["pkg-config", "--cflags", "--libs", "cairo", "spng", "liblz4", "libxxhash", "pangocairo", "fontconfig"],
+        ["pkg-config", "--cflags", "--libs", "cairo", "spng", "liblz4", "libxxhash", "pangocairo", "pangoft2", "fontconfig", "freetype2"],
         check=True, capture_output=True, text=True).stdout.split()
     core, text = project / "CSources/CGesso", project / "CSources/CGessoText"
     library = folder / "raster.so"

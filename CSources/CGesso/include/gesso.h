@@ -347,6 +347,21 @@ GESSO_API void gesso_context_draw_radial_gradient(
     double start_x, double start_y, double start_radius, double end_x, double end_y, double end_radius,
     uint32_t options);
 
+/* Coverage that is rasterized already, as of glyphs, in device pixels, and a colour to draw it in. */
+typedef struct gesso_coverage {
+    const uint8_t *pixels; /* 0…255; after the last row's end, 7 more bytes can be read */
+    ptrdiff_t stride;      /* bytes from row to row, at least the width */
+    uint32_t width, height;
+    int32_t x, y;          /* the device pixel of the first one */
+    double red, green, blue, alpha;
+} gesso_coverage;
+
+/* Draws coverage as it is, one item over the other, within the clip and times the context's alpha. False if the context
+ * is in a state for which it would have to be drawn otherwise: with a shadow, a blend mode, in a layer, or within more
+ * than one rounded shape; nothing is drawn then. True also when the context has failed.
+ * Errors: INVALID_ARGUMENT for a stride below the width, over 32,766 pixels on a side, or no pixels. Since 0.1. */
+GESSO_API bool gesso_context_draw_coverage(gesso_context *context, const gesso_coverage *items, size_t count);
+
 /* Draws a bitmap stretched over a rectangle of points. An A8 bitmap is a mask: it is drawn in the fill colour.
  * The bitmap may be released right after the call. Errors: INVALID_ARGUMENT when it is the bitmap drawn into. */
 GESSO_API void gesso_context_draw_bitmap(

@@ -33,7 +33,7 @@
 #define TARGET __attribute__((target("avx2")))
 #define LOOP
 #define NAME "avx2"
-#define WEIGHED(name) sse2_##name
+#define WEIGHED(name) avx2_##name
 #include "kernels.inc"
 #undef OVER_BY_HAND
 #undef WEIGHED_BY_HAND

@@ -6,12 +6,6 @@
 
 #include <stddef.h>
 
-/* What one line of a resampled picture is made of: samples first ..< first + count. */
-typedef struct gesso_tap {
-    int32_t first, count;
-    uint32_t at; /* its first weight */
-} gesso_tap;
-
 /* A radial gradient's circles, from the start circle's centre: what is solved for the largest t at which the circle around
  * t · c with the radius r + t · dr goes through (x, y): a·t² − 2·(x·cx + y·cy + r·dr)·t + x² + y² − r² = 0, a < 0. */
 typedef struct gesso_radial {
@@ -67,10 +61,11 @@ typedef struct gesso_kernels {
     /* Sums rows by weights of 1/65,536, to 1/256 of a sample: each product is cut off there. */
     void (*weigh_rows)(
         uint16_t *sums, const uint8_t *first, ptrdiff_t stride, const uint32_t *weights, size_t rows, size_t count);
-    /* Sums neighbouring pixels of four such values by weights, and rounds to a pixel. Each tap has an even count, and each
-     * weight stands there four times, as 16 bits. */
+    /* Sums pixels of four such values by weights, and rounds to a pixel: `each` of them, 2 or a multiple of 4, from the
+     * first one on. Each weight stands there four times, as 16 bits, one pixel's after the other's. */
     void (*weigh_columns)(
-        uint32_t *target, const uint16_t *values, const gesso_tap *taps, const uint16_t *weights, size_t count);
+        uint32_t *target, const uint16_t *values, const int32_t *firsts, const uint16_t *weights, size_t each,
+        size_t count);
 } gesso_kernels;
 
 /* Those for this processor, or the ones that the environment variable GESSO_SIMD names: scalar, sse2, avx2, neon. */

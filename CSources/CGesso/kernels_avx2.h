@@ -183,6 +183,79 @@ AVX2 void avx2_over_masked(
     AVX2_EACH(OPAQUE, avx2_over_pixels(avx2_times(pixels, avx2_coverage(coverage + index)), there))
 }
 
+/* Sums by weights: as in SSE2, with more at a time. */
+AVX2 void avx2_weigh_rows(
+    uint16_t *restrict sums, const uint8_t *restrict first, ptrdiff_t stride, const uint32_t *restrict weights,
+    size_t rows, size_t count)
+{
+    const __m256i zero = _mm256_setzero_si256();
+    size_t begin = 0;
+    for (; begin + 64 <= count; begin += 64) {
+        __m256i a = zero, b = zero, c = zero, d = zero;
+        const uint8_t *samples = first + begin;
+        for (size_t row = 0; row < rows; row++, samples += stride) {
+            __m256i weight = _mm256_set1_epi16((short)(weights[row] > 65535 ? 65535 : weights[row]));
+            __m256i low = _mm256_loadu_si256((const __m256i *)samples);
+            __m256i high = _mm256_loadu_si256((const __m256i *)(samples + 32));
+            a = _mm256_add_epi16(a, _mm256_mulhi_epu16(_mm256_unpacklo_epi8(zero, low), weight));
+            b = _mm256_add_epi16(b, _mm256_mulhi_epu16(_mm256_unpackhi_epi8(zero, low), weight));
+            c = _mm256_add_epi16(c, _mm256_mulhi_epu16(_mm256_unpacklo_epi8(zero, high), weight));
+            d = _mm256_add_epi16(d, _mm256_mulhi_epu16(_mm256_unpackhi_epi8(zero, high), weight));
+        }
+        /* Unpacking went by halves of vectors. */
+        __m256i *out = (__m256i *)(sums + begin);
+        _mm256_storeu_si256(out, _mm256_permute2x128_si256(a, b, 0x20));
+        _mm256_storeu_si256(out + 1, _mm256_permute2x128_si256(a, b, 0x31));
+        _mm256_storeu_si256(out + 2, _mm256_permute2x128_si256(c, d, 0x20));
+        _mm256_storeu_si256(out + 3, _mm256_permute2x128_si256(c, d, 0x31));
+    }
+    if (begin < count) sse2_weigh_rows(sums + begin, first + begin, stride, weights, rows, count - begin);
+}
+
+/* One pixel's sum, of even and of odd samples. */
+AVX2 ALWAYS_INLINE __m128i avx2_weigh_pixel(const uint16_t *in, const uint16_t *weight, size_t each)
+{
+    if (each == 2) return _mm_mulhi_epu16(_mm_loadu_si128((const __m128i *)in), _mm_loadu_si128((const __m128i *)weight));
+    __m256i sum = _mm256_setzero_si256();
+    for (size_t i = 0; i < 4 * each; i += 16) {
+        __m256i four = _mm256_loadu_si256((const __m256i *)(in + i));
+        sum = _mm256_add_epi16(sum, _mm256_mulhi_epu16(four, _mm256_loadu_si256((const __m256i *)(weight + i))));
+    }
+    return _mm_add_epi16(_mm256_castsi256_si128(sum), _mm256_extracti128_si256(sum, 1));
+}
+
+AVX2 ALWAYS_INLINE void avx2_weigh_each(
+    uint32_t *restrict target, const uint16_t *restrict values, const int32_t *restrict firsts,
+    const uint16_t *restrict weights, size_t each, size_t count)
+{
+    const __m128i half = _mm_set1_epi16(128);
+    size_t x = 0;
+    for (; x + 4 <= count; x += 4, firsts += 4, weights += 16 * each) {
+        __m128i a = avx2_weigh_pixel(values + 4 * (size_t)firsts[0], weights, each);
+        __m128i b = avx2_weigh_pixel(values + 4 * (size_t)firsts[1], weights + 4 * each, each);
+        __m128i c = avx2_weigh_pixel(values + 4 * (size_t)firsts[2], weights + 8 * each, each);
+        __m128i d = avx2_weigh_pixel(values + 4 * (size_t)firsts[3], weights + 12 * each, each);
+        __m128i low = _mm_add_epi16(_mm_unpacklo_epi64(a, b), _mm_unpackhi_epi64(a, b));
+        __m128i high = _mm_add_epi16(_mm_unpacklo_epi64(c, d), _mm_unpackhi_epi64(c, d));
+        low = _mm_srli_epi16(_mm_add_epi16(low, half), 8), high = _mm_srli_epi16(_mm_add_epi16(high, half), 8);
+        _mm_storeu_si128((__m128i *)(target + x), _mm_packus_epi16(low, high));
+    }
+    if (x < count) sse2_weigh_columns(target + x, values, firsts, weights, each, count - x);
+}
+
+AVX2 void avx2_weigh_columns(
+    uint32_t *restrict target, const uint16_t *restrict values, const int32_t *restrict firsts,
+    const uint16_t *restrict weights, size_t each, size_t count)
+{
+    /* The counts that are usual are known when it is compiled. */
+    if (each == 2)
+        avx2_weigh_each(target, values, firsts, weights, 2, count);
+    else if (each == 4)
+        avx2_weigh_each(target, values, firsts, weights, 4, count);
+    else
+        avx2_weigh_each(target, values, firsts, weights, each, count);
+}
+
 #undef AVX2_SOURCE
 #undef OPAQUE
 #undef AVX2_EACH

@@ -42,14 +42,14 @@ static void sse2_weigh_rows(
 }
 
 static void sse2_weigh_columns(
-    uint32_t *restrict target, const uint16_t *restrict values, const gesso_tap *restrict taps,
-    const uint16_t *restrict weights, size_t count)
+    uint32_t *restrict target, const uint16_t *restrict values, const int32_t *restrict firsts,
+    const uint16_t *restrict weights, size_t each, size_t count)
 {
     const __m128i half = _mm_setr_epi16(128, 128, 128, 128, 0, 0, 0, 0);
     for (size_t x = 0; x < count; x++) {
-        const uint16_t *in = values + 4 * (size_t)taps[x].first, *weight = weights + 4 * (size_t)taps[x].at;
+        const uint16_t *in = values + 4 * (size_t)firsts[x], *weight = weights + 4 * each * x;
         __m128i total = half;
-        for (int32_t i = 0; i < taps[x].count; i += 2, in += 8, weight += 8)
+        for (size_t i = 0; i < each; i += 2, in += 8, weight += 8)
             total = _mm_add_epi16(
                 total, _mm_mulhi_epu16(_mm_loadu_si128((const __m128i *)in), _mm_loadu_si128((const __m128i *)weight)));
         total = _mm_srli_epi16(_mm_add_epi16(total, _mm_srli_si128(total, 8)), 8);

@@ -6,6 +6,12 @@
 
 /* ---- The filter ---- */
 
+/* What one line of the result is made of: samples first ..< first + count. */
+typedef struct gesso_tap {
+    int32_t first, count;
+    uint32_t at; /* its first weight */
+} gesso_tap;
+
 /* Weights of a line sum up to 65,536. */
 typedef struct taps {
     gesso_tap *lines;
@@ -37,6 +43,9 @@ static bool make_linear_taps(taps *t, int32_t begin, double scale, int32_t lines
     return true;
 }
 
+static double at_least(double a, double b) { return a > b ? a : b; }
+static double at_most(double a, double b) { return a < b ? a : b; }
+
 /* Along one axis: `begin` and `end` in 1/256 of a pixel, from the first pixel on. */
 static bool make_taps(taps *t, int32_t begin, int32_t end, int32_t lines, int32_t samples)
 {
@@ -47,21 +56,22 @@ static bool make_taps(taps *t, int32_t begin, int32_t end, int32_t lines, int32_
     t->weights = malloc(most * sizeof *t->weights);
     if (!t->lines || !t->weights) return false;
     uint32_t used = 0;
+    double origin = begin / 256.0;
     for (int32_t i = 0; i < lines; i++) {
         /* The part of the source under this pixel; at the edges, of what of it is inside. */
-        double from = fmax(0, (i - begin / 256.0) * scale), to = fmin(samples, (i + 1 - begin / 256.0) * scale);
-        int32_t first = (int32_t)fmin(samples - 1, floor(from)), last = (int32_t)fmin(samples, ceil(to));
+        double from = at_least(0, (i - origin) * scale), to = at_most(samples, (i + 1 - origin) * scale);
+        int32_t first = (int32_t)at_most(samples - 1, from), last = (int32_t)to;
+        last += last < to;
         if (last <= first) last = first + 1;
-        double whole = 0, sum = 0;
-        for (int32_t s = first; s < last; s++) whole += fmin(to, s + 1) - fmax(from, s);
+        double whole = at_most(to, samples) - at_least(from, first), sum = 0, part = whole > 0 ? 1 / whole : 0;
         t->lines[i] = (gesso_tap){first, last - first, used};
         if (last - first > t->most) t->most = last - first;
         /* The difference of rounded sums: none is negative, and together they are exactly 65,536. */
-        int64_t before = 0;
+        uint32_t before = 0;
         for (int32_t s = first; s < last; s++, used++) {
-            sum += whole > 0 ? fmax(0, (fmin(to, s + 1) - fmax(from, s)) / whole) : 1.0 / (last - first);
-            int64_t now = s == last - 1 ? 65536 : llrint(65536 * fmin(1, sum));
-            t->weights[used] = (uint32_t)(now - before);
+            sum += whole > 0 ? at_least(0, (at_most(to, s + 1) - at_least(from, s)) * part) : 1.0 / (last - first);
+            uint32_t now = s == last - 1 ? 65536 : (uint32_t)(65536 * at_most(1, sum) + 0.5);
+            t->weights[used] = now - before;
             before = now;
         }
     }
@@ -75,40 +85,46 @@ static gesso_status resample_few(
     const gesso_bitmap *source, gesso_bitmap *result, const taps *columns, const taps *rows)
 {
     const gesso_kernels *kernels = gesso_kernels_get();
-    size_t values = (size_t)source->width * 4;
-    /* One more pixel, which an even count of samples may reach, with weight 0. */
-    uint16_t *line = calloc(values + 4, sizeof *line);
-    size_t wide = (size_t)columns->most + 1;
-    uint16_t *weights = calloc(4 * wide * result->width, sizeof *weights);
-    gesso_tap *taps = malloc(result->width * sizeof *taps);
-    if (!line || !weights || !taps) {
+    /* Some rows at a time: what is stored is not loaded again right after, at another alignment. */
+    enum { ROWS = 4 };
+    /* All pixels have as many samples, some with a weight of 0; these may lie behind the row's end. */
+    size_t values = (size_t)source->width * 4, each = columns->most <= 2 ? 2 : ((size_t)columns->most + 3) & ~(size_t)3;
+    size_t pitch = values + 4 * each;
+    uint16_t *line = calloc(pitch * ROWS, sizeof *line);
+    uint16_t *weights = calloc(4 * each * result->width, sizeof *weights);
+    int32_t *firsts = malloc(result->width * sizeof *firsts);
+    if (!line || !weights || !firsts) {
         free(line);
         free(weights);
-        free(taps);
+        free(firsts);
         return GESSO_OUT_OF_MEMORY;
     }
     for (uint32_t x = 0; x < result->width; x++) {
         gesso_tap tap = columns->lines[x];
-        taps[x] = (gesso_tap){tap.first, (tap.count + 1) & ~1, x * (uint32_t)wide};
+        firsts[x] = tap.first;
+        uint64_t *out = (uint64_t *)weights + each * x;
         for (int32_t i = 0; i < tap.count; i++) {
             uint32_t weight = columns->weights[tap.at + (uint32_t)i];
-            for (int c = 0; c < 4; c++)
-                weights[4 * (taps[x].at + (uint32_t)i) + (uint32_t)c] = (uint16_t)(weight > 65535 ? 65535 : weight);
+            out[i] = (weight > 65535 ? 65535 : weight) * UINT64_C(0x0001000100010001);
         }
     }
-    for (uint32_t y = 0; y < result->height; y++) {
-        gesso_tap row = rows->lines[y];
-        uint32_t *out = (uint32_t *)(result->pixels + (ptrdiff_t)y * result->stride);
-        kernels->weigh_rows(
-            line, source->pixels + (ptrdiff_t)row.first * source->stride, source->stride, rows->weights + row.at,
-            (size_t)row.count, values);
-        kernels->weigh_columns(out, line, taps, weights, result->width);
-        if (source->format == GESSO_FORMAT_XRGB32)
-            for (uint32_t x = 0; x < result->width; x++) out[x] |= 0xff000000;
+    for (uint32_t y = 0; y < result->height; y += ROWS) {
+        uint32_t end = result->height - y < ROWS ? result->height : y + ROWS;
+        for (uint32_t i = y; i < end; i++) {
+            gesso_tap row = rows->lines[i];
+            kernels->weigh_rows(
+                line + (i - y) * pitch, source->pixels + (ptrdiff_t)row.first * source->stride, source->stride,
+                rows->weights + row.at, (size_t)row.count, values);
+        }
+        for (uint32_t i = y; i < end; i++) {
+            uint32_t *out = (uint32_t *)(result->pixels + (ptrdiff_t)i * result->stride);
+            kernels->weigh_columns(out, line + (i - y) * pitch, firsts, weights, each, result->width);
+            for (uint32_t x = 0; x < result->width && source->format == GESSO_FORMAT_XRGB32; x++) out[x] |= 0xff000000;
+        }
     }
     free(line);
     free(weights);
-    free(taps);
+    free(firsts);
     return GESSO_OK;
 }
 

@@ -98,7 +98,7 @@ void gesso_draw_mask(const gesso_drawing *d, const gesso_mask *mask, int32_t lef
     if (first >= end) return;
     if (left >= d->box.x0 && left + mask->width <= d->box.x1 && draw_whole_rows(d, mask, left, top, first, end)) return;
     for (int32_t y = first; y < end; y++)
-        for (uint32_t i = mask->rows[y - top]; i < mask->rows[y - top + 1]; i++) {
+        for (uint32_t i = mask->rows[y - top].first; i < mask->rows[y - top].end; i++) {
             gesso_span s = mask->spans[i];
             gesso_draw_span(d, y, left + s.x, s.length, s.value, s.value < 0 ? mask->bytes + s.at : NULL);
         }

@@ -28,14 +28,14 @@
 #include "kernels.inc"
 
 #include "kernels_avx2.h"
-#define OVER_BY_HAND
+#define BY_HAND
 #define KERNEL(name) avx2_##name
 #define TARGET __attribute__((target("avx2")))
 #define LOOP
 #define NAME "avx2"
 #define WEIGHED(name) avx2_##name
 #include "kernels.inc"
-#undef OVER_BY_HAND
+#undef BY_HAND
 #undef WEIGHED_BY_HAND
 #elif defined(__aarch64__)
 #define KERNEL(name) neon_##name

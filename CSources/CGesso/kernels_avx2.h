@@ -52,6 +52,24 @@ AVX2 ALWAYS_INLINE __m256i avx2_first(size_t count)
     return _mm256_cmpgt_epi32(_mm256_set1_epi32((int)count), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
 }
 
+AVX2 void avx2_fill(uint32_t *restrict target, size_t count, uint32_t word)
+{
+    __m256i pixels = _mm256_set1_epi32((int)word);
+    if (count < 8) {
+        _mm256_maskstore_epi32((int *)target, avx2_first(count), pixels);
+        return;
+    }
+    uint32_t *last = target + count - 8; /* which the stores before it may overlap */
+    for (; target + 32 <= last; target += 32) {
+        _mm256_storeu_si256((__m256i *)target, pixels);
+        _mm256_storeu_si256((__m256i *)(target + 8), pixels);
+        _mm256_storeu_si256((__m256i *)(target + 16), pixels);
+        _mm256_storeu_si256((__m256i *)(target + 24), pixels);
+    }
+    for (; target < last; target += 8) _mm256_storeu_si256((__m256i *)target, pixels);
+    _mm256_storeu_si256((__m256i *)last, pixels);
+}
+
 /* One loop for all: `expression` gives eight pixels of `there`, the target's, and of `index`. */
 #define AVX2_EACH(load_source, expression) \
     size_t index = 0; \

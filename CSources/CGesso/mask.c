@@ -76,17 +76,6 @@ static void add_row(gesso_mask *mask, const gesso_row *outer, const gesso_row *i
 
 /* ---- All rows ---- */
 
-/* Appends a row that looks like an earlier one. */
-static bool repeat_row(gesso_mask *mask, int32_t row)
-{
-    uint32_t count = mask->rows[row + 1] - mask->rows[row];
-    if (count == 0) return true;
-    if (!gesso_mask_make_room(mask, count, 0)) return false;
-    memcpy(mask->spans + mask->span_count, mask->spans + mask->rows[row], count * sizeof *mask->spans);
-    mask->span_count += count;
-    return true;
-}
-
 /* Whether the lower half is the upper one mirrored. */
 static bool is_mirrored(const gesso_shape *s)
 {
@@ -132,25 +121,25 @@ static bool add_rows(gesso_mask *mask, const sides *s, bool mirrored, gesso_edge
 {
     bool was_straight = false;
     for (int32_t y = 0; y < mask->height; y++) {
-        mask->rows[y] = mask->rows[y + 1] = mask->row_begin = mask->span_count;
         int32_t twin = mask->height - 1 - y;
-        bool straight = all_straight(s, y), fine;
         if (mirrored && twin < y) {
-            fine = repeat_row(mask, twin);
-        } else if (straight && was_straight) {
-            fine = repeat_row(mask, y - 1);
-        } else {
-            bool done = false;
-            fine = !edges || straight || gesso_edges_add_row(edges, y, &done);
-            if (fine && !done) {
-                if (edges) gesso_edges_finish(edges);
-                fine = add_exact_row(mask, s, y);
-                if (edges) gesso_edges_skip(edges);
-            }
+            mask->rows[y] = mask->rows[twin];
+            continue;
         }
-        if (!fine) return false;
+        bool straight = all_straight(s, y), done = false;
+        if (straight && was_straight) {
+            mask->rows[y] = mask->rows[y - 1];
+            continue;
+        }
         was_straight = straight;
-        mask->rows[y + 1] = mask->span_count;
+        mask->row_begin = mask->span_count;
+        if (edges && !straight && !gesso_edges_add_row(edges, y, &done)) return false;
+        if (!done) {
+            if (edges) gesso_edges_finish(edges);
+            if (!add_exact_row(mask, s, y)) return false;
+            if (edges) gesso_edges_skip(edges);
+        }
+        mask->rows[y] = (gesso_mask_row){mask->row_begin, mask->span_count};
     }
     if (edges) gesso_edges_finish(edges);
     return true;
@@ -158,9 +147,9 @@ static bool add_rows(gesso_mask *mask, const sides *s, bool mirrored, gesso_edge
 
 static gesso_mask *begin(int32_t width, int32_t height)
 {
-    gesso_mask *mask = malloc(sizeof *mask + ((size_t)height + 1) * sizeof *mask->rows);
+    gesso_mask *mask = malloc(sizeof *mask + (size_t)height * sizeof *mask->rows);
     if (!mask) return NULL;
-    *mask = (gesso_mask){.references = 1, .width = width, .height = height, .rows = (uint32_t *)(mask + 1)};
+    *mask = (gesso_mask){.references = 1, .width = width, .height = height, .rows = (gesso_mask_row *)(mask + 1)};
     /* About what a ring needs; more is reserved by doubling. */
     if (gesso_mask_make_room(mask, 3 * (uint32_t)height + 16, 4 * (uint32_t)(width + height) + 64)) return mask;
     destroy(mask);
@@ -201,7 +190,7 @@ void gesso_mask_expand(const gesso_mask *mask, int32_t row, int32_t x, int32_t w
 {
     memset(bytes, 0, (size_t)width);
     if (row < 0 || row >= mask->height) return;
-    for (uint32_t i = mask->rows[row]; i < mask->rows[row + 1]; i++) {
+    for (uint32_t i = mask->rows[row].first; i < mask->rows[row].end; i++) {
         gesso_span s = mask->spans[i];
         int32_t from = larger(s.x - x, 0), to = smaller(s.x - x + s.length, width);
         if (from >= to) continue;
@@ -241,13 +230,14 @@ gesso_mask *gesso_mask_multiply(const gesso_mask *first, const gesso_mask *secon
     bool fine = mask && bytes;
     for (int32_t row = 0; fine && row < mask->height; row++) {
         uint8_t *others = bytes + mask->width;
-        mask->rows[row] = mask->rows[row + 1] = mask->row_begin = mask->span_count;
+        mask->row_begin = mask->span_count;
+        mask->rows[row] = (gesso_mask_row){mask->span_count, mask->span_count};
         if (row - y < 0 || row - y >= second->height) continue;
         gesso_mask_expand(first, row, 0, mask->width, bytes);
         gesso_mask_expand(second, row - y, -x, mask->width, others);
         for (int32_t i = 0; i < mask->width; i++) bytes[i] = (uint8_t)gesso_mul255(bytes[i], others[i]);
         fine = add_coverage(mask, bytes);
-        mask->rows[row + 1] = mask->span_count;
+        mask->rows[row].end = mask->span_count;
     }
     free(bytes);
     if (fine) return mask;

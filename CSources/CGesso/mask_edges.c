@@ -147,18 +147,21 @@ static bool make_room(gesso_edges *e)
     return true;
 }
 
-/* Whole vectors of eight, whatever the count: there is room. */
+/* Centres of pixels from an ellipse's: eight at a time, whatever the count. */
+static inline void put_even(float *restrict xs, float *restrict ys, int32_t count, float dx, float dy)
+{
+    static const float steps[8] = {0, 1, 2, 3, 4, 5, 6, 7};
+    for (int32_t done = 0; done < count; done += 8, dx += 8)
+        for (int32_t i = 0; i < 8; i++) xs[done + i] = dx + steps[i], ys[done + i] = dy;
+}
+
+/* The same for a corner: behind its end, the side is as level, or as upright, as it is there. */
 static inline void put(gesso_edges *e, uint32_t at, int32_t count, int32_t x, int32_t y, const gesso_corner *c)
 {
-    float *restrict xs = e->x + at, *restrict ys = e->y + at;
-    float from = (float)x + 0.5f - c->cx, dy = (float)y + 0.5f - c->cy, first = c->first, last = c->last;
-    for (int32_t done = 0; done < count; done += 8)
-        for (int32_t i = done; i < done + 8; i++) {
-            float dx = from + (float)i;
-            dx = dx < first ? first : dx;
-            xs[i] = dx > last ? last : dx;
-            ys[i] = dy;
-        }
+    float *xs = e->x + at, first = c->first, last = c->last, dx = (float)x + 0.5f - c->cx;
+    put_even(xs, e->y + at, count, dx, (float)y + 0.5f - c->cy);
+    if (dx >= first && dx + (float)(count - 1) <= last) return;
+    for (int32_t i = 0; i < count; i++) xs[i] = xs[i] < first ? first : xs[i] > last ? last : xs[i];
 }
 
 /* Where a corner ends within a column, its pixel is part arc and part straight line: exactly, then. */
@@ -207,14 +210,6 @@ static void add_ring_side(
     add_run(e, y, begin, solid, run);
     gesso_mask_put_span(e->mask, solid, solid_end - solid, full, 0);
     add_run(e, y, solid_end, end, run);
-}
-
-/* Centres of pixels from an ellipse's: eight at a time, whatever the count. */
-static inline void put_even(float *restrict xs, float *restrict ys, int32_t count, float dx, float dy)
-{
-    static const float steps[8] = {0, 1, 2, 3, 4, 5, 6, 7};
-    for (int32_t done = 0; done < count; done += 8, dx += 8)
-        for (int32_t i = 0; i < 8; i++) xs[done + i] = dx + steps[i], ys[done + i] = dy;
 }
 
 /* The row of an ellipse, or of a ring between two: the most frequent one, so with all that the other way does for corners

@@ -22,11 +22,16 @@ typedef struct gesso_span {
     uint32_t at;   /* where those are among the mask's bytes */
 } gesso_span;
 
+/* A row's spans are first ..< end. */
+typedef struct gesso_mask_row {
+    uint32_t first, end;
+} gesso_mask_row;
+
 /* Coverage of a shape by rows of spans, relative to the pixel that holds the shape's top left corner. */
 typedef struct gesso_mask {
     uint32_t references;
     int32_t width, height;
-    uint32_t *rows; /* in the mask's own memory: height + 1 indices: a row's spans are rows[y] ..< rows[y + 1] */
+    gesso_mask_row *rows; /* in the mask's own memory; rows that look alike have the same spans */
     gesso_span *spans;
     uint8_t *bytes; /* with some more after the last one, which kernels read */
     uint32_t span_count, span_capacity, byte_count, byte_capacity;

@@ -36,7 +36,7 @@ static gesso_soft *make(const gesso_shape *shape, double sigma, int32_t reach, i
     bool fine = soft && soft->pixels;
     if (fine) {
         for (int32_t y = 0; y < mask->height; y++)
-            for (uint32_t i = mask->rows[y]; i < mask->rows[y + 1]; i++) {
+            for (uint32_t i = mask->rows[y].first; i < mask->rows[y].end; i++) {
                 gesso_span s = mask->spans[i];
                 uint8_t *out = soft->pixels + (ptrdiff_t)(y + reach) * soft->width + reach + s.x;
                 if (s.value < 0)

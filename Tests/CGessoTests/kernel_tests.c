@@ -51,7 +51,7 @@ static uint8_t *expanded(const gesso_mask *mask)
 {
     uint8_t *bytes = calloc((size_t)mask->width, (size_t)mask->height);
     for (int y = 0; y < mask->height; y++)
-        for (uint32_t i = mask->rows[y]; i < mask->rows[y + 1]; i++) {
+        for (uint32_t i = mask->rows[y].first; i < mask->rows[y].end; i++) {
             gesso_span s = mask->spans[i];
             CHECK(s.x >= 0 && s.length > 0 && s.x + s.length <= mask->width);
             for (int k = 0; k < s.length; k++)

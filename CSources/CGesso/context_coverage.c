@@ -63,9 +63,10 @@ bool gesso_context_draw_coverage(gesso_context *context, const gesso_coverage *i
 {
     if (!gesso_require(context, is_valid(items, count))) return true;
     const gesso_shape *clip;
-    if (!gesso_fast_state(context, &clip) || context->state.shadow.color.alpha > 0) return false;
+    const gesso_state *state = &context->state;
+    if (!gesso_fast_state(context, &clip) || state->blend != GESSO_BLEND_NORMAL || state->shadow.color.alpha > 0) return false;
     /* Where items overlap, they would show through one another. */
-    if (context->state.alpha < 1 && count > 1) return false;
+    if (state->alpha < 1 && count > 1) return false;
     gesso_mask *mask = clip ? gesso_mask_of(clip, NULL) : NULL;
     if (clip && !mask) return false;
     if (context->cairo) cairo_surface_flush(context->surface);

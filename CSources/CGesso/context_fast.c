@@ -44,8 +44,16 @@ bool gesso_fast_state(const gesso_context *context, const gesso_shape **clip)
 {
     pthread_once(&once, look_up);
     return enabled && context->layers == 0 && context->bitmap->format != GESSO_FORMAT_A8
-        && context->state.blend == GESSO_BLEND_NORMAL && context->state.antialias
+        && (context->state.blend == GESSO_BLEND_NORMAL || gesso_kernels_get()->blends[context->state.blend])
+        && context->state.antialias
         && !gesso_bitmap_is_frozen(context->bitmap) && only_shape(context->state.clip, clip);
+}
+
+static gesso_drawing begin(const gesso_context *context, gesso_box box)
+{
+    const gesso_kernels *kernels = gesso_kernels_get();
+    return (gesso_drawing){
+        .kernels = kernels, .target = context->bitmap, .box = box, .blend = kernels->blends[context->state.blend]};
 }
 
 /* Makes a rectangle no larger than what can be drawn, with edges between pixels, so that nothing looks different. */
@@ -178,9 +186,10 @@ bool gesso_fast_fill(
     const gesso_shape *clip;
     if (!gesso_fast_state(context, &clip)) return false;
     bool has_shadow = shadow->color.alpha > 0, is_soft = has_shadow && shadow->sigma > 0;
+    if (has_shadow && state->blend != GESSO_BLEND_NORMAL) return false;
     if (has_shadow && (fabs(shadow->offset_x) > 1e5 || fabs(shadow->offset_y) > 1e5)) return false;
     if (is_soft && (clip || inner || !is_small(outer) || outer->x0 >= outer->x1 || outer->y0 >= outer->y1)) return false;
-    gesso_drawing d = {.kernels = gesso_kernels_get(), .target = context->bitmap, .box = gesso_clip_box(context)};
+    gesso_drawing d = begin(context, gesso_clip_box(context));
     if (gesso_box_is_empty(d.box)) return true;
     if (context->cairo) cairo_surface_flush(context->surface);
     if (!can_draw(&d, outer, inner, clip)) return false;
@@ -213,7 +222,7 @@ bool gesso_fast_bitmap(gesso_context *context, const gesso_bitmap *bitmap, const
     if (bitmap->format == GESSO_FORMAT_A8 || state->shadow.color.alpha > 0) return false;
     /* A turned axis: upright rectangles do not tell. */
     if (state->matrix.xx < 0 || state->matrix.yy < 0) return false;
-    gesso_drawing d = {.kernels = gesso_kernels_get(), .target = context->bitmap, .box = gesso_clip_box(context)};
+    gesso_drawing d = begin(context, gesso_clip_box(context));
     int32_t width = r->x1 - r->x0, height = r->y1 - r->y0;
     if (width <= 0 || height <= 0 || gesso_box_is_empty(d.box)) return true;
     if (r->x0 >= d.box.x1 * 256 || r->y0 >= d.box.y1 * 256 || r->x1 <= d.box.x0 * 256 || r->y1 <= d.box.y0 * 256)
@@ -242,7 +251,7 @@ bool gesso_fast_bitmap(gesso_context *context, const gesso_bitmap *bitmap, const
 /* Draws a ramp over the clip. False if it is for Cairo. */
 static bool draw_ramp(gesso_context *context, const gesso_ramp *ramp, gesso_box box, const gesso_shape *clip)
 {
-    gesso_drawing d = {.kernels = gesso_kernels_get(), .target = context->bitmap, .box = box};
+    gesso_drawing d = begin(context, box);
     if (context->cairo) cairo_surface_flush(context->surface);
     d.source = (gesso_source){
         .ramp = ramp, .alpha = (uint32_t)(context->state.alpha * 255 + 0.5), .solid = ramp->is_opaque ? 0xff000000 : 0};

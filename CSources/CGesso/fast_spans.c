@@ -46,6 +46,31 @@ static void draw_pixels(
     }
 }
 
+/* By another mode than over: from a piece of the source, and of the coverage. */
+static void blend_span(
+    const gesso_drawing *d, int32_t y, int32_t begin, int32_t end, int32_t value, const uint8_t *coverage, uint32_t *out)
+{
+    enum { PIECE = 256 };
+    const gesso_source *s = &d->source;
+    const uint32_t *in = NULL;
+    if (s->ramp) {
+        gesso_ramp_fill(s->ramp, d->kernels, y, begin, end, s->ramp->line);
+        in = s->ramp->line;
+    } else if (s->picture) {
+        in = (const uint32_t *)(s->picture->pixels + (ptrdiff_t)(y - s->y) * s->picture->stride) + (begin - s->x);
+    }
+    for (int32_t x = begin; x < end; x += PIECE, out += PIECE) {
+        uint32_t pixels[PIECE];
+        uint8_t covered[PIECE];
+        size_t count = (size_t)(end - x < PIECE ? end - x : PIECE);
+        d->kernels->fill(pixels, count, in ? 0 : s->word);
+        if (in) d->kernels->over_alpha(pixels, in + (x - begin), count, s->alpha, s->solid);
+        if (!coverage) memset(covered, value, count);
+        d->blend(out, pixels, coverage ? coverage + (x - begin) : covered, count);
+        for (size_t i = 0; i < count && d->target->format == GESSO_FORMAT_XRGB32; i++) out[i] |= 0xff000000;
+    }
+}
+
 void gesso_draw_span(
     const gesso_drawing *d, int32_t y, int32_t x, int32_t length, int32_t value, const uint8_t *coverage)
 {
@@ -55,6 +80,10 @@ void gesso_draw_span(
     uint32_t *out = (uint32_t *)(d->target->pixels + (ptrdiff_t)y * d->target->stride) + begin;
     size_t count = (size_t)(end - begin);
     const gesso_bitmap *picture = d->source.picture;
+    if (d->blend) {
+        blend_span(d, y, begin, end, value, coverage, out);
+        return;
+    }
     if (d->source.ramp) {
         bool is_whole = value == 255 && !coverage && d->source.alpha == 255 && d->source.solid;
         gesso_ramp_fill(d->source.ramp, d->kernels, y, begin, end, is_whole ? out : d->source.ramp->line);
@@ -80,7 +109,7 @@ static bool draw_whole_rows(
 {
     const gesso_source *s = &d->source;
     uint8_t *target = d->target->pixels + (ptrdiff_t)top * d->target->stride + (ptrdiff_t)left * 4;
-    if (s->ramp || (s->picture && s->alpha < 255)) return false;
+    if (d->blend || s->ramp || (s->picture && s->alpha < 255)) return false;
     if (s->picture) {
         const gesso_bitmap *p = s->picture;
         const uint8_t *source = p->pixels + (ptrdiff_t)(top - s->y) * p->stride + (ptrdiff_t)(left - s->x) * 4;

@@ -18,6 +18,7 @@ typedef struct gesso_drawing {
     const gesso_kernels *kernels;
     gesso_bitmap *target;
     gesso_box box; /* nothing is drawn outside */
+    gesso_blend_function blend; /* null: drawn over */
     gesso_source source;
 } gesso_drawing;
 

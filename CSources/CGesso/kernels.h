@@ -2,6 +2,7 @@
 #ifndef GESSO_KERNELS_H
 #define GESSO_KERNELS_H
 
+#include "include/gesso.h"
 #include "shape.h"
 
 #include <stddef.h>
@@ -13,9 +14,14 @@ typedef struct gesso_radial {
     float cx, cy, a, inverse_a, r_dr, r_square;
 } gesso_radial;
 
+/* Blends pixels with others, as much as each is covered. */
+typedef void (*gesso_blend_function)(uint32_t *target, const uint32_t *source, const uint8_t *coverage, size_t count);
+
 /* Pixels are premultiplied words. All blends round as pixman does: x·a/255 to the nearest. */
 typedef struct gesso_kernels {
     const char *name;
+    /* By mode; null for normal, which the other functions are for, and for those that are not separable. */
+    const gesso_blend_function *blends;
     /* Stores a word. */
     void (*fill)(uint32_t *target, size_t count, uint32_t word);
     /* Copies pixels, and makes them opaque. */

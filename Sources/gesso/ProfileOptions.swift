@@ -29,7 +29,8 @@ struct ProfileOptions {
       --seconds S         of scrolling, for each scene and mode; 2.5 by default
       --viewport WxH@S    points, and pixels per point; 390x844@2 by default
       --packages FILE     the list that the scene packages shows; \(PackageList.systemPath) by default
-      --raster NAME       what draws, in every mode: cairo (by default), or gesso, which has kernels of its own
+      --raster NAME       what draws, in every mode: gesso (by default), which has kernels of its own, or
+                          cairo
       --seed N            of the fling; 1 by default
       --out DIR           where files are written; profile by default
       --quick             a second of each, once
@@ -68,7 +69,7 @@ struct ProfileOptions {
       "viewport", default: Viewport(width: 390, height: 844, scale: 2),
       expected: "WIDTHxHEIGHT@SCALE, as 390x844@2, at most 16,000 pixels on a side", parse: Self.viewport)
     packageList = options.string("packages") ?? PackageList.systemPath
-    raster = try options.value("raster", default: .cairo, expected: "cairo or gesso") { Raster(rawValue: $0) }
+    raster = try options.value("raster", default: .gesso, expected: "cairo or gesso") { Raster(rawValue: $0) }
     seed = try options.value("seed", default: 1, expected: "a whole number, 0 or more") { UInt64($0) }
     output = options.string("out") ?? "profile"
     if output.isEmpty { throw UsageError("--out needs a directory", help: Self.help) }

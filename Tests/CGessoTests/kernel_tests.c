@@ -280,6 +280,39 @@ static void every_set_draws_masks_the_same(void)
     }
 }
 
+static void every_set_blends_the_same(void)
+{
+    const char *names[] = {"sse2", "avx2", "neon"};
+    const gesso_kernels *reference = gesso_kernels_named("scalar");
+    uint64_t seed = 45;
+    for (int mode = 0; mode <= GESSO_BLEND_PLUS_LIGHTER; mode++)
+        for (int round = 0; reference->blends[mode] && round < 60; round++) {
+            uint32_t source[67], there[67], expected[67], found[67];
+            uint8_t coverage[67];
+            for (int i = 0; i < 67; i++) {
+                uint32_t *pixels[] = {&source[i], &there[i]};
+                for (int k = 0; k < 2; k++) {
+                    uint32_t alpha = random_next(&seed) % 4 ? random_next(&seed) % 256 : random_next(&seed) % 2 * 255;
+                    *pixels[k] = alpha << 24;
+                    for (int c = 0; c < 24; c += 8) *pixels[k] |= random_next(&seed) % (alpha + 1) << c;
+                }
+                coverage[i] = (uint8_t)(random_next(&seed) % 2 ? 255 : random_next(&seed));
+            }
+            size_t count = (size_t)round + 7;
+            memcpy(expected, there, sizeof there);
+            reference->blends[mode](expected, source, coverage, count);
+            for (int n = 0; n < 3; n++) {
+                const gesso_kernels *k = gesso_kernels_named(names[n]);
+                if (!k) continue;
+                memcpy(found, there, sizeof there);
+                k->blends[mode](found, source, coverage, count);
+                CHECK(memcmp(expected, found, sizeof found) == 0);
+            }
+            for (int i = 0; i < 67; i++)
+                for (int c = 0; c < 24; c += 8) CHECK((expected[i] >> c & 255) <= expected[i] >> 24);
+        }
+}
+
 static void every_set_covers_edges_the_same(void)
 {
     const char *names[] = {"sse2", "avx2", "neon"};
@@ -374,6 +407,7 @@ const check_test kernel_tests[] = {
     TEST(remembered_masks_are_the_same, "a remembered mask is the same as a fresh one, wherever the shape is"),
     TEST(every_set_gives_the_same_bytes, "every instruction set gives the same bytes"),
     TEST(every_set_draws_masks_the_same, "every instruction set draws masks the same"),
+    TEST(every_set_blends_the_same, "every instruction set blends the same, and within the alpha"),
     TEST(every_set_covers_edges_the_same, "every instruction set covers edges the same"),
     TEST(every_set_weighs_the_same, "every instruction set weighs the same"),
     TEST(over_rounds_as_pixman_does, "source-over rounds as pixman does"),

@@ -168,6 +168,9 @@ bool gesso_fast_radial_gradient(
 bool gesso_stroke_shapes(
     const gesso_state *state, const gesso_shape *shape, gesso_shape *outer, gesso_shape *inner, bool *has_inner);
 
+/* Whether pixels of one lie among those of the other. */
+bool gesso_shares_memory(const gesso_bitmap *a, const gesso_bitmap *b);
+
 /* Covers all of the clip: what gradients and layers are drawn in. */
 void gesso_cover_clip(cairo_t *cairo, const gesso_operation *operation, double alpha);
 

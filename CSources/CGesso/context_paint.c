@@ -207,7 +207,7 @@ static cairo_surface_t *resample(
     return result;
 }
 
-static bool shares_memory(const gesso_bitmap *a, const gesso_bitmap *b)
+bool gesso_shares_memory(const gesso_bitmap *a, const gesso_bitmap *b)
 {
     return a->pixels < b->pixels + gesso_bitmap_byte_count(b) && b->pixels < a->pixels + gesso_bitmap_byte_count(a);
 }
@@ -274,7 +274,7 @@ void gesso_context_draw_bitmap(
     gesso_context *context, const gesso_bitmap *bitmap, double x, double y, double width, double height)
 {
     if (!gesso_require(context, bitmap && gesso_is_finite4(x, y, width, height))) return;
-    if (!gesso_require(context, !shares_memory(bitmap, context->bitmap))) return;
+    if (!gesso_require(context, !gesso_shares_memory(bitmap, context->bitmap))) return;
     if (width == 0 || height == 0) return;
     if (width < 0) x += width, width = -width;
     if (height < 0) y += height, height = -height;

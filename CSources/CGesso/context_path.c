@@ -164,30 +164,24 @@ void gesso_context_add_ellipse(gesso_context *context, double x, double y, doubl
     gesso_context_add_rounded_rect(context, x, y, width, height, fabs(width) / 2, fabs(height) / 2);
 }
 
-void gesso_context_add_rounded_rect(
-    gesso_context *context, double x, double y, double width, double height, double radius_x, double radius_y)
+/* A rectangle whose corners have radii of their own, top left, top right, bottom right, bottom left, which fit in. */
+static void add_rounded(gesso_context *context, double x, double y, double width, double height, const double rx[4], const double ry[4])
 {
-    bool valid = gesso_is_finite4(x, y, width, height) && gesso_is_finite2(radius_x, radius_y)
-        && radius_x >= 0 && radius_y >= 0;
-    if (!gesso_require(context, valid)) return;
-    if (width < 0) x += width, width = -width;
-    if (height < 0) y += height, height = -height;
-    double rx = fmin(radius_x, width / 2), ry = fmin(radius_y, height / 2);
-    if (rx == 0 || ry == 0) {
-        add_rectangle(context, x, y, width, height);
-        return;
-    }
     if (!gesso_in_reach(context, x, y, x + width, y + height)) return;
     gesso_shape shape;
     if (!is_flipped(&context->state) && gesso_shape_of_rect(context, x, y, width, height, &shape)) {
         const cairo_matrix_t *m = &context->state.matrix;
-        int32_t most_x = (shape.x1 - shape.x0) / 2, most_y = (shape.y1 - shape.y0) / 2;
+        int32_t wide = shape.x1 - shape.x0, high = shape.y1 - shape.y0;
         for (int i = 0; i < 4; i++) {
-            /* An ellipse's radii are half of its sides, also where the grid rounds them. */
-            int32_t grid_x = rx == width / 2 ? most_x : on_grid(rx * fabs(m->xx));
-            int32_t grid_y = ry == height / 2 ? most_y : on_grid(ry * fabs(m->yy));
-            shape.rx[i] = grid_x < most_x ? grid_x : most_x;
-            shape.ry[i] = grid_y < most_y ? grid_y : most_y;
+            /* An ellipse's radii are half of its sides, also where the grid rounds them; and neighbours share a side. */
+            int32_t grid_x = rx[i] == width / 2 ? wide / 2 : on_grid(rx[i] * fabs(m->xx));
+            int32_t grid_y = ry[i] == height / 2 ? high / 2 : on_grid(ry[i] * fabs(m->yy));
+            int32_t room_x = i == 1 || i == 2 ? wide - shape.rx[i == 1 ? 0 : 3] : wide;
+            int32_t room_y = i == 2 || i == 3 ? high - shape.ry[i == 2 ? 1 : 0] : high;
+            if (i == 3) room_x = wide - shape.rx[2];
+            shape.rx[i] = grid_x < room_x ? grid_x : room_x;
+            shape.ry[i] = grid_y < room_y ? grid_y : room_y;
+            if (shape.rx[i] <= 0 || shape.ry[i] <= 0) shape.rx[i] = shape.ry[i] = 0;
         }
         if (path_is_empty(context)) {
             context->has_shape = true;
@@ -197,17 +191,57 @@ void gesso_context_add_rounded_rect(
     }
     cairo_t *cairo = path_cairo(context);
     if (!cairo) return;
-    double right = x + width, bottom = y + height, cx = rx * (1 - quarter), cy = ry * (1 - quarter);
-    cairo_move_to(cairo, x + rx, y);
-    cairo_line_to(cairo, right - rx, y);
-    cairo_curve_to(cairo, right - cx, y, right, y + cy, right, y + ry);
-    cairo_line_to(cairo, right, bottom - ry);
-    cairo_curve_to(cairo, right, bottom - cy, right - cx, bottom, right - rx, bottom);
-    cairo_line_to(cairo, x + rx, bottom);
-    cairo_curve_to(cairo, x + cx, bottom, x, bottom - cy, x, bottom - ry);
-    cairo_line_to(cairo, x, y + ry);
-    cairo_curve_to(cairo, x, y + cy, x + cx, y, x + rx, y);
+    double right = x + width, bottom = y + height, cx[4], cy[4];
+    for (int i = 0; i < 4; i++) cx[i] = rx[i] * (1 - quarter), cy[i] = ry[i] * (1 - quarter);
+    cairo_move_to(cairo, x + rx[0], y);
+    cairo_line_to(cairo, right - rx[1], y);
+    cairo_curve_to(cairo, right - cx[1], y, right, y + cy[1], right, y + ry[1]);
+    cairo_line_to(cairo, right, bottom - ry[2]);
+    cairo_curve_to(cairo, right, bottom - cy[2], right - cx[2], bottom, right - rx[2], bottom);
+    cairo_line_to(cairo, x + rx[3], bottom);
+    cairo_curve_to(cairo, x + cx[3], bottom, x, bottom - cy[3], x, bottom - ry[3]);
+    cairo_line_to(cairo, x, y + ry[0]);
+    cairo_curve_to(cairo, x, y + cy[0], x + cx[0], y, x + rx[0], y);
     cairo_close_path(cairo);
+}
+
+void gesso_context_add_rounded_rect(
+    gesso_context *context, double x, double y, double width, double height, double radius_x, double radius_y)
+{
+    bool valid = gesso_is_finite4(x, y, width, height) && gesso_is_finite2(radius_x, radius_y)
+        && radius_x >= 0 && radius_y >= 0;
+    if (!gesso_require(context, valid)) return;
+    if (width < 0) x += width, width = -width;
+    if (height < 0) y += height, height = -height;
+    double rx = fmin(radius_x, width / 2), ry = fmin(radius_y, height / 2);
+    if (rx == 0 || ry == 0)
+        add_rectangle(context, x, y, width, height);
+    else
+        add_rounded(context, x, y, width, height, (double[]){rx, rx, rx, rx}, (double[]){ry, ry, ry, ry});
+}
+
+void gesso_context_add_rounded_rect_with_radii(
+    gesso_context *context, double x, double y, double width, double height, double top_left, double top_right,
+    double bottom_right, double bottom_left)
+{
+    double radii[] = {top_left, top_right, bottom_right, bottom_left};
+    bool valid = gesso_is_finite4(x, y, width, height) && gesso_is_finite4(top_left, top_right, bottom_right, bottom_left)
+        && top_left >= 0 && top_right >= 0 && bottom_right >= 0 && bottom_left >= 0;
+    if (!gesso_require(context, valid)) return;
+    if (width < 0) x += width, width = -width;
+    if (height < 0) y += height, height = -height;
+    /* Where they do not fit, all become smaller by as much, so that the corners keep their looks. */
+    double part = 1, sums[] = {
+        (top_left + top_right) / width, (bottom_left + bottom_right) / width, (top_left + bottom_left) / height,
+        (top_right + bottom_right) / height};
+    for (int i = 0; i < 4; i++)
+        if (sums[i] * part > 1) part = 1 / sums[i];
+    bool is_round = false;
+    for (int i = 0; i < 4; i++) is_round |= (radii[i] *= part) > 0;
+    if (is_round && width > 0 && height > 0)
+        add_rounded(context, x, y, width, height, radii, radii);
+    else
+        add_rectangle(context, x, y, width, height);
 }
 
 void gesso_context_close_path(gesso_context *context)

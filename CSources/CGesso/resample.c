@@ -166,17 +166,57 @@ static gesso_status resample(
     return GESSO_OK;
 }
 
-static gesso_bitmap *make(const gesso_bitmap *source, const gesso_shape *r)
+/* Along one axis in three parts, each from edge to edge of its own samples. */
+static bool make_parts_taps(taps *t, int32_t lines, const int32_t target[2], int32_t samples, const int32_t source[2])
 {
-    int32_t left = gesso_shape_left(r), top = gesso_shape_top(r);
-    int32_t width = ((r->x1 + 255) >> 8) - left, height = ((r->y1 + 255) >> 8) - top;
+    int32_t line_ends[] = {0, target[0], target[1], lines}, sample_ends[] = {0, source[0], source[1], samples};
+    uint32_t used = 0;
+    t->lines = malloc((size_t)lines * sizeof *t->lines);
+    for (int k = 0; t->lines && k < 3; k++) {
+        int32_t first = sample_ends[k], count = sample_ends[k + 1] - first, from = line_ends[k], wide = line_ends[k + 1] - from;
+        if (wide <= 0) continue;
+        if (count <= 0) count = 1, first = first < samples ? first : samples - 1; /* nothing to stretch but the next pixel */
+        taps part = {0};
+        bool fine = make_taps(&part, 0, wide * 256, wide, count);
+        uint32_t weights = fine ? part.lines[wide - 1].at + (uint32_t)part.lines[wide - 1].count : 0;
+        uint32_t *grown = fine ? realloc(t->weights, (used + weights) * sizeof *grown) : NULL;
+        if (grown) {
+            t->weights = grown;
+            memcpy(grown + used, part.weights, weights * sizeof *grown);
+            for (int32_t i = 0; i < wide; i++)
+                t->lines[from + i] = (gesso_tap){part.lines[i].first + first, part.lines[i].count, part.lines[i].at + used};
+            if (part.most > t->most) t->most = part.most;
+            used += weights;
+        }
+        free_taps(&part);
+        if (!grown) return false;
+    }
+    return t->lines != NULL;
+}
+
+/* What is to be made of a source: a rectangle's pixels, in parts or not. */
+typedef struct request {
+    uint64_t source;             /* the bitmap's number, which no other one gets */
+    int32_t x, y, width, height; /* of the rectangle: the fraction of its origin, and its size */
+    bool has_parts;
+    gesso_parts parts;
+} request;
+
+static gesso_bitmap *make(const gesso_bitmap *source, const request *r)
+{
+    int32_t width = (r->x + r->width + 255) >> 8, height = (r->y + r->height + 255) >> 8;
     taps columns = {0}, rows = {0};
     gesso_bitmap *result = NULL;
     gesso_status status = gesso_bitmap_create_uninitialized(
         (uint32_t)width, (uint32_t)height, source->format, source->scale, &result);
     if (!status) {
-        bool fine = make_taps(&columns, r->x0 - left * 256, r->x1 - left * 256, width, (int32_t)source->width)
-            && make_taps(&rows, r->y0 - top * 256, r->y1 - top * 256, height, (int32_t)source->height);
+        int32_t source_width = (int32_t)source->width, source_height = (int32_t)source->height;
+        const gesso_parts *p = &r->parts;
+        bool fine = r->has_parts
+            ? make_parts_taps(&columns, width, p->target[0], source_width, p->source[0])
+                && make_parts_taps(&rows, height, p->target[1], source_height, p->source[1])
+            : make_taps(&columns, r->x, r->x + r->width, width, source_width)
+                && make_taps(&rows, r->y, r->y + r->height, height, source_height);
         status = fine ? resample(source, result, &columns, &rows) : GESSO_OUT_OF_MEMORY;
     }
     free_taps(&columns);
@@ -194,8 +234,7 @@ static gesso_bitmap *make(const gesso_bitmap *source, const gesso_shape *r)
 enum { ENTRIES = 32 };
 
 typedef struct entry {
-    uint64_t source; /* the bitmap's number, which no other one gets */
-    int32_t x, y, width, height; /* of the rectangle: the fraction of its origin, and its size */
+    request request;
     uint64_t used;
     gesso_bitmap *copy;
 } entry;
@@ -226,23 +265,21 @@ static entry *oldest(void)
     return e;
 }
 
-static bool matches(const entry *e, const entry *key)
+static bool matches(const entry *e, const request *r)
 {
-    return e->copy && e->source == key->source && e->x == key->x && e->y == key->y && e->width == key->width
-        && e->height == key->height;
+    const request *q = &e->request;
+    return e->copy && q->source == r->source && q->x == r->x && q->y == r->y && q->width == r->width
+        && q->height == r->height && q->has_parts == r->has_parts && memcmp(&q->parts, &r->parts, sizeof q->parts) == 0;
 }
 
-gesso_bitmap *gesso_resampled(const gesso_bitmap *source, const gesso_shape *r)
+static gesso_bitmap *find_or_make(const gesso_bitmap *source, const request *r)
 {
     if (!gesso_bitmap_is_frozen(source)) return make(source, r);
-    entry key = {
-        .source = source->number, .x = r->x0 & 255, .y = r->y0 & 255, .width = r->x1 - r->x0,
-        .height = r->y1 - r->y0};
     gesso_bitmap *copy = NULL;
     pthread_mutex_lock(&memory.lock);
     for (int i = 0; !copy && i < ENTRIES; i++) {
         entry *e = &memory.entries[i];
-        if (!matches(e, &key)) continue;
+        if (!matches(e, r)) continue;
         e->used = ++memory.clock;
         copy = gesso_bitmap_retain(e->copy);
     }
@@ -261,12 +298,27 @@ gesso_bitmap *gesso_resampled(const gesso_bitmap *source, const gesso_shape *r)
             if (memory.entries[i].copy && (!other || memory.entries[i].used < other->used)) other = &memory.entries[i];
         forget(other);
     }
-    *e = key;
-    e->used = ++memory.clock;
-    e->copy = gesso_bitmap_retain(copy);
+    *e = (entry){*r, ++memory.clock, gesso_bitmap_retain(copy)};
     memory.bytes += bytes_of(copy);
     pthread_mutex_unlock(&memory.lock);
     return copy;
+}
+
+gesso_bitmap *gesso_resampled(const gesso_bitmap *source, const gesso_shape *r)
+{
+    return find_or_make(
+        source,
+        &(request){
+            .source = source->number, .x = r->x0 & 255, .y = r->y0 & 255, .width = r->x1 - r->x0, .height = r->y1 - r->y0});
+}
+
+gesso_bitmap *gesso_resampled_in_parts(
+    const gesso_bitmap *source, int32_t width, int32_t height, const gesso_parts *parts)
+{
+    return find_or_make(
+        source,
+        &(request){
+            .source = source->number, .width = width * 256, .height = height * 256, .has_parts = true, .parts = *parts});
 }
 
 void gesso_resampled_remember(size_t bytes)

@@ -71,13 +71,14 @@ static void check_guards(const canvas *c)
 static void add_shape(gesso_context *c, input *in)
 {
     double x = number(in), y = number(in), w = number(in), h = number(in);
-    switch (byte(in) % 8) {
+    switch (byte(in) % 9) {
     case 0: gesso_context_add_rect(c, x, y, w, h); break;
     case 1: gesso_context_add_ellipse(c, x, y, w, h); break;
     case 2: gesso_context_add_rounded_rect(c, x, y, w, h, number(in), number(in)); break;
     case 3: gesso_context_move_to(c, x, y), gesso_context_add_line(c, w, h); break;
     case 4: gesso_context_add_arc(c, x, y, w, h, number(in), byte(in) & 1); break;
     case 5: gesso_context_add_curve(c, x, y, w, h, number(in), number(in)); break;
+    case 7: gesso_context_add_rounded_rect_with_radii(c, x, y, w, h, fabs(number(in)), unit(in) * 20, fabs(number(in)), 0); break;
     case 6: gesso_context_add_quad_curve(c, x, y, w, h); break;
     default: gesso_context_close_path(c); break;
     }
@@ -149,7 +150,14 @@ static void operate(gesso_context *c, input *in, gesso_bitmap *const pictures[3]
     case 25: gesso_context_fill_rect(c, number(in), number(in), number(in), number(in)); break;
     case 26: gesso_context_clear_rect(c, number(in), number(in), number(in), number(in)); break;
     case 27: draw_gradient(c, in); break;
-    case 28: gesso_context_draw_bitmap(c, pictures[byte(in) % 3], number(in), number(in), number(in), number(in)); break;
+    case 28:
+        if (byte(in) & 1)
+            gesso_context_draw_bitmap_in_parts(
+                c, pictures[byte(in) % 3], number(in), number(in), number(in), number(in), unit(in) / 2, unit(in) / 2,
+                unit(in) / 2, unit(in) / 2);
+        else
+            gesso_context_draw_bitmap(c, pictures[byte(in) % 3], number(in), number(in), number(in), number(in));
+        break;
     case 29: gesso_context_begin_transparency_layer(c); break;
     case 30: gesso_context_end_transparency_layer(c); break;
     default: draw_coverage(c, in); break;

@@ -309,6 +309,10 @@ GESSO_API void gesso_context_add_ellipse(gesso_context *context, double x, doubl
 /* The radii are reduced to half of the side if larger. */
 GESSO_API void gesso_context_add_rounded_rect(
     gesso_context *context, double x, double y, double width, double height, double radius_x, double radius_y);
+/* The same with a radius for each corner, in points; where they do not fit, all shrink by the same part. Since 0.1. */
+GESSO_API void gesso_context_add_rounded_rect_with_radii(
+    gesso_context *context, double x, double y, double width, double height, double top_left, double top_right,
+    double bottom_right, double bottom_left);
 GESSO_API void gesso_context_close_path(gesso_context *context);
 
 /* Each of these uses the path up, and begins a new one. */
@@ -366,6 +370,15 @@ GESSO_API bool gesso_context_draw_coverage(gesso_context *context, const gesso_c
  * The bitmap may be released right after the call. Errors: INVALID_ARGUMENT when it is the bitmap drawn into. */
 GESSO_API void gesso_context_draw_bitmap(
     gesso_context *context, const gesso_bitmap *bitmap, double x, double y, double width, double height);
+
+/* Draws a bitmap in nine parts, as a layer's contentsCenter does: the corners keep their size (in points by the bitmap's
+ * scale), the sides stretch one way, and the centre both. The centre is given as parts of the bitmap's width and height,
+ * 0…1, and rounded to its pixels; corners that do not fit become smaller. An upright rectangle is rounded to whole pixels
+ * of the device. Errors: those of draw_bitmap; INVALID_ARGUMENT for a centre that is not in the bitmap, UNSUPPORTED for
+ * A8. Since 0.1. */
+GESSO_API void gesso_context_draw_bitmap_in_parts(
+    gesso_context *context, const gesso_bitmap *bitmap, double x, double y, double width, double height,
+    double center_x, double center_y, double center_width, double center_height);
 
 /* What is drawn until `end` goes to a layer of its own, which is then drawn as one thing with the alpha, blend mode
  * and shadow that were set before `begin`; inside they start at 1, normal and none. `end` restores the state. */

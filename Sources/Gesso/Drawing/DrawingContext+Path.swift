@@ -46,6 +46,13 @@ extension DrawingContext {
       handle, Double(rect.minX), Double(rect.minY), Double(rect.width), Double(rect.height), Double(cornerWidth),
       Double(cornerHeight))
   }
+  /// Adds a rectangle with a radius for each corner; where they do not fit, all shrink by the same part.
+  public func addRoundedRect(in rect: CGRect, cornerRadii: CornerRadii) {
+    gesso_context_add_rounded_rect_with_radii(
+      handle, Double(rect.minX), Double(rect.minY), Double(rect.width), Double(rect.height),
+      Double(cornerRadii.topLeft), Double(cornerRadii.topRight), Double(cornerRadii.bottomRight),
+      Double(cornerRadii.bottomLeft))
+  }
   /// Adds all of a path.
   public func addPath(_ path: Path) {
     for element in path.elements {
@@ -60,6 +67,7 @@ extension DrawingContext {
       case .ellipse(let rect): addEllipse(in: rect)
       case .roundedRect(let rect, let width, let height):
         addRoundedRect(in: rect, cornerWidth: width, cornerHeight: height)
+      case .roundedRectWithRadii(let rect, let radii): addRoundedRect(in: rect, cornerRadii: radii)
       case .close: closePath()
       }
     }

@@ -134,6 +134,18 @@ public struct DrawingContext: ~Copyable {
       handle, bitmap.handle, Double(rect.minX), Double(rect.minY), Double(rect.width), Double(rect.height))
   }
 
+  /// Draws a bitmap in nine parts, as a layer's `contentsCenter` does: the corners keep their size, the sides stretch one
+  /// way, and the centre both.
+  /// - Parameters:
+  ///   - rect: in points; if it is upright, it is rounded to whole pixels.
+  ///   - contentsCenter: in parts of the bitmap's width and height, 0…1.
+  public func draw(_ bitmap: Bitmap, in rect: CGRect, contentsCenter: CGRect) {
+    gesso_context_draw_bitmap_in_parts(
+      handle, bitmap.handle, Double(rect.minX), Double(rect.minY), Double(rect.width), Double(rect.height),
+      Double(contentsCenter.minX), Double(contentsCenter.minY), Double(contentsCenter.width),
+      Double(contentsCenter.height))
+  }
+
   /// Draws a bitmap in its own size.
   public func draw(_ bitmap: Bitmap, at point: CGPoint) { draw(bitmap, in: CGRect(origin: point, size: bitmap.size)) }
 }

@@ -1,3 +1,5 @@
+import Foundation
+
 internal import CGesso
 
 /// Which side of a path is its inside.
@@ -48,6 +50,26 @@ public enum LineJoin: Sendable {
     case .round: GESSO_LINE_JOIN_ROUND
     case .bevel: GESSO_LINE_JOIN_BEVEL
     }
+  }
+}
+
+/// The radii of a rectangle's corners, in points.
+public struct CornerRadii: Hashable, Sendable {
+  /// Top left.
+  public var topLeft: CGFloat
+  /// Top right.
+  public var topRight: CGFloat
+  /// Bottom right.
+  public var bottomRight: CGFloat
+  /// Bottom left.
+  public var bottomLeft: CGFloat
+
+  /// Radii, at least 0; corners that are not named are sharp.
+  public init(topLeft: CGFloat = 0, topRight: CGFloat = 0, bottomRight: CGFloat = 0, bottomLeft: CGFloat = 0) {
+    self.topLeft = topLeft
+    self.topRight = topRight
+    self.bottomRight = bottomRight
+    self.bottomLeft = bottomLeft
   }
 }
 

@@ -11,6 +11,7 @@ public struct Path: Hashable, Sendable {
     case rect(CGRect)
     case ellipse(CGRect)
     case roundedRect(CGRect, width: CGFloat, height: CGFloat)
+    case roundedRectWithRadii(CGRect, CornerRadii)
     case close
   }
 
@@ -28,6 +29,11 @@ public struct Path: Hashable, Sendable {
   /// A rectangle with elliptical corners, of radii reduced to half of the side if larger.
   public init(roundedRect rect: CGRect, cornerWidth: CGFloat, cornerHeight: CGFloat) {
     elements = [.roundedRect(rect, width: cornerWidth, height: cornerHeight)]
+  }
+
+  /// A rectangle with a radius for each corner; where they do not fit, all shrink by the same part.
+  public init(roundedRect rect: CGRect, cornerRadii: CornerRadii) {
+    elements = [.roundedRectWithRadii(rect, cornerRadii)]
   }
 
   /// Whether nothing was added.
@@ -68,6 +74,11 @@ public struct Path: Hashable, Sendable {
   /// Adds a rectangle with elliptical corners as a subpath.
   public mutating func addRoundedRect(in rect: CGRect, cornerWidth: CGFloat, cornerHeight: CGFloat) {
     elements.append(.roundedRect(rect, width: cornerWidth, height: cornerHeight))
+  }
+
+  /// Adds a rectangle with a radius for each corner as a subpath; where they do not fit, all shrink by the same part.
+  public mutating func addRoundedRect(in rect: CGRect, cornerRadii: CornerRadii) {
+    elements.append(.roundedRectWithRadii(rect, cornerRadii))
   }
 
   /// Adds all of another path.

@@ -144,6 +144,36 @@ struct DrawingContextTests {
     }
     #expect(pixel(bitmap, 0, 0) == 0, "nothing is drawn after the end")
   }
+
+  @Test("rounds each corner by its own radius")
+  func corners() throws {
+    let path = Path(roundedRect: CGRect(x: 0, y: 0, width: 20, height: 20), cornerRadii: CornerRadii(topRight: 10))
+    let bitmap = try Bitmap(size: CGSize(width: 20, height: 20), scale: 1) { context, _ in
+      context.addPath(path)
+      context.fillPath()
+    }
+    #expect(pixel(bitmap, 0, 0) == 0xFF00_0000 && pixel(bitmap, 19, 0) == 0 && pixel(bitmap, 19, 19) == 0xFF00_0000)
+    #expect(pixel(bitmap, 0, 19) == 0xFF00_0000)
+  }
+
+  @Test("stretches the centre of a bitmap, and keeps its corners")
+  func nineParts() throws {
+    let frame = try Bitmap(size: CGSize(width: 9, height: 9), scale: 1, background: .red) { context, _ in
+      context.setFillColor(.blue)
+      context.fill(CGRect(x: 3, y: 3, width: 3, height: 3))
+    }
+    let third = CGRect(x: 1.0 / 3, y: 1.0 / 3, width: 1.0 / 3, height: 1.0 / 3)
+    let bitmap = try Bitmap(size: CGSize(width: 40, height: 30), scale: 1) { context, rect in
+      context.draw(frame, in: rect, contentsCenter: third)
+    }
+    #expect(pixel(bitmap, 2, 2) == 0xFFFF_0000 && pixel(bitmap, 37, 27) == 0xFFFF_0000)
+    #expect(pixel(bitmap, 3, 3) == 0xFF00_00FF && pixel(bitmap, 36, 26) == 0xFF00_00FF)
+    #expect(throws: (any Error).self, "a centre outside of the bitmap") {
+      try Bitmap(size: CGSize(width: 4, height: 4), scale: 1) { context, rect in
+        context.draw(frame, in: rect, contentsCenter: CGRect(x: 0.5, y: 0, width: 0.6, height: 1))
+      }
+    }
+  }
 }
 
 @Suite("An affine transform")

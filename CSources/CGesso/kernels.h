@@ -62,6 +62,10 @@ typedef struct gesso_kernels {
      * at `from` and change by `step`, and of places in a radial gradient. */
     void (*find_linear)(int32_t *indices, size_t count, float from, float step, int32_t size);
     void (*find_radial)(int32_t *indices, size_t count, const gesso_radial *radial, int32_t size);
+    /* Between straight bytes, red, green, blue, alpha or blue, green, red, alpha, and premultiplied words; rounded to the
+     * nearest, and a pixel without alpha is 0. */
+    void (*premultiply)(uint32_t *words, const uint8_t *bytes, size_t count, bool is_rgba);
+    void (*unpremultiply)(uint8_t *bytes, const uint32_t *words, size_t count, bool is_rgba);
     /* Adds weight · sample to sums. */
     void (*accumulate)(uint32_t *sums, const uint8_t *samples, size_t count, uint32_t weight);
     /* Sums rows by weights of 1/65,536, to 1/256 of a sample: each product is cut off there. */

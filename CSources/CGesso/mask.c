@@ -7,23 +7,32 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool reserve(void **memory, uint32_t *capacity, uint32_t needed, size_t size)
+/* Makes room by doubling. What a mask begins with is a part of its own memory, and stays there when it is left. */
+static bool reserve(void **memory, uint32_t *capacity, uint32_t needed, uint32_t used, size_t size, bool is_own)
 {
     if (needed <= *capacity) return true;
-    uint32_t grown = *capacity ? *capacity : 64;
+    uint32_t grown = *capacity;
     while (grown < needed) grown *= 2;
-    void *larger = realloc(*memory, grown * size);
+    void *larger = is_own ? malloc(grown * size) : realloc(*memory, grown * size);
     if (!larger) return false;
+    if (is_own) memcpy(larger, *memory, used * size);
     *memory = larger;
     *capacity = grown;
     return true;
 }
 
+enum { READ_BEYOND = 8 }; /* by kernels, after the last byte */
+
+static gesso_span *own_spans(const gesso_mask *mask) { return (gesso_span *)(mask->rows + mask->height); }
+
 bool gesso_mask_make_room(gesso_mask *mask, uint32_t spans, uint32_t bytes)
 {
-    enum { READ_BEYOND = 8 };
-    return reserve((void **)&mask->spans, &mask->span_capacity, mask->span_count + spans, sizeof *mask->spans)
-        && reserve((void **)&mask->bytes, &mask->byte_capacity, mask->byte_count + bytes + READ_BEYOND, 1);
+    return reserve(
+               (void **)&mask->spans, &mask->span_capacity, mask->span_count + spans, mask->span_count,
+               sizeof *mask->spans, mask->spans == own_spans(mask))
+        && reserve(
+            (void **)&mask->bytes, &mask->byte_capacity, mask->byte_count + bytes + READ_BEYOND, mask->byte_count, 1,
+            mask->bytes == mask->own_bytes);
 }
 
 /* ---- Rows in closed form ---- */
@@ -85,8 +94,8 @@ static bool is_mirrored(const gesso_shape *s)
 
 static void destroy(gesso_mask *mask)
 {
-    free(mask->spans);
-    free(mask->bytes);
+    if (mask->spans != own_spans(mask)) free(mask->spans);
+    if (mask->bytes != mask->own_bytes) free(mask->bytes);
     free(mask);
 }
 
@@ -145,15 +154,19 @@ static bool add_rows(gesso_mask *mask, const sides *s, bool mirrored, gesso_edge
     return true;
 }
 
+/* A mask without rows so far, with room for what a ring needs: all in one piece of memory. */
 static gesso_mask *begin(int32_t width, int32_t height)
 {
-    gesso_mask *mask = malloc(sizeof *mask + (size_t)height * sizeof *mask->rows);
+    uint32_t spans = 3 * (uint32_t)height + 16, bytes = 4 * (uint32_t)(width + height) + 64;
+    size_t rows_size = (size_t)height * sizeof(gesso_mask_row), spans_size = spans * sizeof(gesso_span);
+    gesso_mask *mask = malloc(sizeof *mask + rows_size + spans_size + bytes);
     if (!mask) return NULL;
-    *mask = (gesso_mask){.references = 1, .width = width, .height = height, .rows = (gesso_mask_row *)(mask + 1)};
-    /* About what a ring needs; more is reserved by doubling. */
-    if (gesso_mask_make_room(mask, 3 * (uint32_t)height + 16, 4 * (uint32_t)(width + height) + 64)) return mask;
-    destroy(mask);
-    return NULL;
+    *mask = (gesso_mask){
+        .references = 1, .width = width, .height = height, .rows = (gesso_mask_row *)(mask + 1), .span_capacity = spans,
+        .byte_capacity = bytes};
+    mask->spans = own_spans(mask);
+    mask->bytes = mask->own_bytes = (uint8_t *)(mask->spans + spans);
+    return mask;
 }
 
 static gesso_mask *create(const gesso_shape *outer, const gesso_shape *inner, bool only_exact)
@@ -168,10 +181,10 @@ static gesso_mask *create(const gesso_shape *outer, const gesso_shape *inner, bo
     if (inner) s.inner_left = gesso_side_left(inner, left, top), s.inner_right = gesso_side_right(inner, left, top);
     bool mirrored = is_mirrored(outer)
         && (!inner || (is_mirrored(inner) && inner->y0 + inner->y1 == outer->y0 + outer->y1));
-    gesso_edges edges = {0};
+    gesso_edges edges; /* large, and set when it begins */
     bool has_edges = !only_exact && gesso_edges_begin(&edges, mask, outer, inner);
     bool fine = add_rows(mask, &s, mirrored, has_edges ? &edges : NULL);
-    gesso_edges_end(&edges);
+    if (has_edges) gesso_edges_end(&edges);
     if (fine) return mask;
     destroy(mask);
     return NULL;

@@ -346,13 +346,17 @@ static bool is_wide(const gesso_outline *outer, const gesso_outline *inner)
 
 bool gesso_edges_begin(gesso_edges *e, gesso_mask *mask, const gesso_shape *outer, const gesso_shape *inner)
 {
+    e->memory = NULL;
     if (!is_smooth(outer) || (inner && (!is_smooth(inner) || !is_concentric(outer, inner)))) return false;
     e->mask = mask;
     e->kernels = gesso_kernels_get();
     e->has_inner = inner != NULL;
+    e->pending = mask->byte_count;
+    e->correction_count = 0;
     size_t boundaries = (size_t)mask->height + 1;
-    e->capacity = 1024 + 2 * (uint32_t)mask->width;
-    e->memory = malloc((boundaries * (inner ? 4 : 2) + (size_t)e->capacity * 2) * sizeof *e->memory);
+    e->capacity = 512 + 2 * (uint32_t)mask->width;
+    size_t needed = boundaries * (inner ? 4 : 2) + (size_t)e->capacity * 2;
+    e->memory = needed <= GESSO_SMALL_EDGES ? e->small : malloc(needed * sizeof *e->memory);
     if (!e->memory) return false;
     e->x = e->memory, e->y = e->x + e->capacity;
     float *memory = e->y + e->capacity;
@@ -367,5 +371,5 @@ void gesso_edges_skip(gesso_edges *e) { e->pending = e->mask->byte_count; }
 
 void gesso_edges_end(gesso_edges *e)
 {
-    free(e->memory);
+    if (e->memory != e->small) free(e->memory);
 }

@@ -29,23 +29,24 @@ typedef struct gesso_correction {
     float coverage;
 } gesso_correction;
 
-enum { GESSO_CORRECTIONS = 32 };
+enum { GESSO_CORRECTIONS = 32, GESSO_SMALL_EDGES = 2048 };
 
 typedef struct gesso_edges {
     gesso_mask *mask;
     const gesso_kernels *kernels;
     bool has_inner, is_wide_ring;
     gesso_outline outer, inner;
-    float *memory;
+    float *memory; /* which is `small` if that is enough */
     uint32_t capacity, pending; /* pixels for which there is room; the first that is not finished */
     float *x, *y; /* of the pixels' centres, from those of the ellipses */
     int correction_count;
     gesso_correction corrections[GESSO_CORRECTIONS];
+    float small[GESSO_SMALL_EDGES];
 } gesso_edges;
 
 /* False if the shapes have corners too small for the kernel, or unlike ones, or memory is short: all rows are to be made
  * otherwise then.
- * gesso_edges_end has to be called in any case. */
+ * gesso_edges_end has to be called after true. */
 bool gesso_edges_begin(gesso_edges *edges, gesso_mask *mask, const gesso_shape *outer, const gesso_shape *inner);
 /* Adds row `y` to the mask, unless it is none for the kernel. False: out of memory. */
 bool gesso_edges_add_row(gesso_edges *edges, int32_t y, bool *done);

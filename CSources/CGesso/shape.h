@@ -34,6 +34,7 @@ typedef struct gesso_mask {
     gesso_mask_row *rows; /* in the mask's own memory; rows that look alike have the same spans */
     gesso_span *spans;
     uint8_t *bytes; /* with some more after the last one, which kernels read */
+    uint8_t *own_bytes;
     uint32_t span_count, span_capacity, byte_count, byte_capacity;
     uint32_t row_begin; /* while it is made: the first span of the last row */
 } gesso_mask;

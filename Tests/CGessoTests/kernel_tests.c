@@ -313,6 +313,31 @@ static void every_set_blends_the_same(void)
         }
 }
 
+/* All 65,536 values and alphas, against the division that it stands for. */
+static void every_set_converts_the_same(void)
+{
+    const char *names[] = {"scalar", "sse2", "avx2", "neon"};
+    for (int n = 0; n < 4; n++) {
+        const gesso_kernels *k = gesso_kernels_named(names[n]);
+        for (uint32_t alpha = 0; k && alpha < 256; alpha++) {
+            uint32_t words[256], back[256];
+            uint8_t rgba[4 * 256], bgra[4 * 256];
+            for (uint32_t v = 0; v < 256; v++) words[v] = alpha << 24 | (v < alpha ? v : alpha) << 16 | (v / 2 < alpha ? v / 2 : alpha);
+            k->unpremultiply(rgba, words, 256, true);
+            k->unpremultiply(bgra, words, 256, false);
+            for (uint32_t v = 0; v < 256; v++) {
+                uint32_t red = words[v] >> 16 & 255, expected = alpha ? (red * 255 + alpha / 2) / alpha : 0;
+                CHECK(rgba[4 * v] == expected && bgra[4 * v + 2] == expected && rgba[4 * v + 3] == alpha);
+                CHECK(rgba[4 * v + 2] == bgra[4 * v]);
+            }
+            k->premultiply(back, rgba, 256, true);
+            CHECK(memcmp(back, words, sizeof words) == 0);
+            k->premultiply(back, bgra, 256, false);
+            CHECK(memcmp(back, words, sizeof words) == 0);
+        }
+    }
+}
+
 static void every_set_covers_edges_the_same(void)
 {
     const char *names[] = {"sse2", "avx2", "neon"};
@@ -408,6 +433,7 @@ const check_test kernel_tests[] = {
     TEST(every_set_gives_the_same_bytes, "every instruction set gives the same bytes"),
     TEST(every_set_draws_masks_the_same, "every instruction set draws masks the same"),
     TEST(every_set_blends_the_same, "every instruction set blends the same, and within the alpha"),
+    TEST(every_set_converts_the_same, "every instruction set converts the same, there and back"),
     TEST(every_set_covers_edges_the_same, "every instruction set covers edges the same"),
     TEST(every_set_weighs_the_same, "every instruction set weighs the same"),
     TEST(over_rounds_as_pixman_does, "source-over rounds as pixman does"),

@@ -424,6 +424,9 @@ GESSO_API void gesso_free(void *bytes);
  * `words` and `bytes` may be the same memory. Thread-safety: any thread. Since 0.1. */
 GESSO_API void gesso_premultiply_rgba(const uint8_t *bytes, uint32_t *words, size_t count);
 GESSO_API void gesso_unpremultiply_rgba(const uint32_t *words, uint8_t *bytes, size_t count);
+/* The same with bytes in the order blue, green, red, alpha. Since 0.1. */
+GESSO_API void gesso_premultiply_bgra(const uint8_t *bytes, uint32_t *words, size_t count);
+GESSO_API void gesso_unpremultiply_bgra(const uint32_t *words, uint8_t *bytes, size_t count);
 
 /* ---- Blobs -------------------------------------------------------------------------------------------------- */
 

@@ -7,6 +7,32 @@
 
 #include <stddef.h>
 
+/* Adds and takes away each of a word's bytes by itself. */
+static inline uint32_t gesso_add_bytes(uint32_t a, uint32_t b)
+{
+    return ((a & 0x7f7f7f7f) + (b & 0x7f7f7f7f)) ^ ((a ^ b) & 0x80808080);
+}
+static inline uint32_t gesso_subtract_bytes(uint32_t a, uint32_t b)
+{
+    return ((a | 0x80808080) - (b & 0x7f7f7f7f)) ^ ((a ^ ~b) & 0x80808080);
+}
+
+/* How many bytes masks have, and how many literals there are. */
+typedef struct gesso_mask_counts {
+    size_t bytes, literals;
+} gesso_mask_counts;
+
+/* The eight pixels above those from `i` on, in rows of at least eight; above the first row lies another one. Where both
+ * rows are needed they are put together in `mixed`. */
+static inline const uint32_t *gesso_above(
+    const uint32_t *pixels, size_t i, uint32_t width, const uint32_t *row, uint32_t mixed[8])
+{
+    if (i >= width) return pixels + i - width;
+    if (i + 8 <= width) return row + i;
+    for (size_t k = 0; k < 8; k++) mixed[k] = i + k < width ? row[i + k] : pixels[i + k - width];
+    return mixed;
+}
+
 /* A radial gradient's circles, from the start circle's centre: what is solved for the largest t at which the circle around
  * t · c with the radius r + t · dr goes through (x, y): a·t² − 2·(x·cx + y·cy + r·dr)·t + x² + y² − r² = 0, a < 0. */
 typedef struct gesso_radial {
@@ -66,6 +92,25 @@ typedef struct gesso_kernels {
      * nearest, and a pixel without alpha is 0. */
     void (*premultiply)(uint32_t *words, const uint8_t *bytes, size_t count, bool is_rgba);
     void (*unpremultiply)(uint8_t *bytes, const uint32_t *words, size_t count, bool is_rgba);
+    /* Packs and unpacks blocks of sixteen bytes: see bit_pack.h. The widths are 0 before; packing gives the bytes of planes. */
+    size_t (*pack)(uint8_t *widths, uint8_t *planes, const uint8_t *values, size_t blocks);
+    void (*unpack)(uint8_t *values, const uint8_t *widths, const uint8_t *planes, size_t blocks);
+    /* Finds the masks of a band: see band_masks.c. The bits are 0 before. Each literal's word is written, and the one above
+     * it. There is room for 16 more of each than there can be. */
+    gesso_mask_counts (*find_masks)(
+        const uint32_t *pixels, size_t count, uint32_t width, const uint32_t *row, uint8_t *bits, uint8_t *bytes,
+        uint32_t *words, uint32_t *aboves);
+    /* The reverse, of masks that were checked. Words that are deltas are added to those above; `solid` is or'ed to words. */
+    void (*expand_masks)(
+        uint32_t *pixels, size_t count, uint32_t width, const uint32_t *row, const uint8_t *bits, const uint8_t *bytes,
+        const uint32_t *words, bool is_delta, uint32_t solid);
+    /* Splits words into planes of bytes, a pitch from one another: green, red and blue less green, and alpha; and joins them,
+     * without alpha if there is no plane of it. */
+    void (*split_planes)(uint8_t *planes, size_t pitch, const uint32_t *words, size_t count, bool has_alpha);
+    void (*join_planes)(uint32_t *words, const uint8_t *planes, size_t pitch, size_t count, bool has_alpha);
+    /* Takes words from one another, and adds them, each byte by itself. The result does not overlap the others. */
+    void (*subtract_words)(uint32_t *differences, const uint32_t *words, const uint32_t *others, size_t count);
+    void (*add_words)(uint32_t *sums, const uint32_t *words, const uint32_t *others, size_t count);
     /* Adds weight · sample to sums. */
     void (*accumulate)(uint32_t *sums, const uint8_t *samples, size_t count, uint32_t weight);
     /* Sums rows by weights of 1/65,536, to 1/256 of a sample: each product is cut off there. */

@@ -57,4 +57,44 @@ static void sse2_weigh_columns(
     }
 }
 
+/* Sixteen numbers: planes by the mask of signs, after each bit was moved to where the sign is. */
+static size_t sse2_pack(uint8_t *widths, uint8_t *planes, const uint8_t *values, size_t blocks)
+{
+    uint8_t *out = planes;
+    for (size_t block = 0; block < blocks; block++, values += 16) {
+        __m128i x = _mm_loadu_si128((const __m128i *)values), zero = _mm_setzero_si128();
+        __m128i folded = _mm_xor_si128(_mm_add_epi8(x, x), _mm_cmpgt_epi8(zero, x));
+        __m128i all = _mm_or_si128(folded, _mm_srli_si128(folded, 8));
+        all = _mm_or_si128(all, _mm_srli_si128(all, 4));
+        uint32_t four = (uint32_t)_mm_cvtsi128_si32(all), any = (four | four >> 8 | four >> 16 | four >> 24) & 255;
+        unsigned width = any ? 32 - (unsigned)__builtin_clz(any) : 0;
+        widths[block / 2] |= (uint8_t)(width << block % 2 * 4);
+        for (unsigned plane = 0; plane < width; plane++, out += 2) {
+            int bits = _mm_movemask_epi8(_mm_sll_epi16(folded, _mm_cvtsi32_si128(7 - (int)plane)));
+            out[0] = (uint8_t)bits, out[1] = (uint8_t)(bits >> 8);
+        }
+    }
+    return (size_t)(out - planes);
+}
+
+static void sse2_unpack(uint8_t *values, const uint8_t *widths, const uint8_t *planes, size_t blocks)
+{
+    const __m128i each = _mm_setr_epi8(1, 2, 4, 8, 16, 32, 64, -128, 1, 2, 4, 8, 16, 32, 64, -128), one = _mm_set1_epi8(1);
+    for (size_t block = 0; block < blocks; block++, values += 16) {
+        unsigned width = widths[block / 2] >> block % 2 * 4 & 15;
+        __m128i folded = _mm_setzero_si128(), bit = one;
+        for (unsigned plane = 0; plane < width; plane++, planes += 2) {
+            /* The first byte in the lower eight lanes, the second one in the upper. */
+            __m128i x = _mm_cvtsi32_si128(planes[0] | planes[1] << 8);
+            x = _mm_shufflelo_epi16(_mm_unpacklo_epi8(x, x), 0x50);
+            x = _mm_shuffle_epi32(x, 0x50);
+            folded = _mm_or_si128(folded, _mm_and_si128(_mm_cmpeq_epi8(_mm_and_si128(x, each), each), bit));
+            bit = _mm_add_epi8(bit, bit);
+        }
+        __m128i half = _mm_and_si128(_mm_srli_epi16(folded, 1), _mm_set1_epi8(127));
+        __m128i sign = _mm_sub_epi8(_mm_setzero_si128(), _mm_and_si128(folded, one));
+        _mm_storeu_si128((__m128i *)values, _mm_xor_si128(half, sign));
+    }
+}
+
 #endif

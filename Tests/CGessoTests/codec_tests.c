@@ -88,7 +88,7 @@ static void limits_come_first(void)
     uint8_t *png = NULL, *blob = malloc(gesso_blob_bound(bitmap));
     size_t png_length = 0, blob_length = 0;
     CHECK_STATUS(gesso_png_encode(bitmap, 6, &png, &png_length), GESSO_OK);
-    CHECK_STATUS(gesso_blob_encode(bitmap, blob, gesso_blob_bound(bitmap), &blob_length), GESSO_OK);
+    CHECK_STATUS(gesso_blob_encode(bitmap, NULL, blob, gesso_blob_bound(bitmap), &blob_length), GESSO_OK);
     gesso_limits limits[] = {
         {.struct_size = sizeof(gesso_limits), .maximum_width = 299},
         {.struct_size = sizeof(gesso_limits), .maximum_height = 499},
@@ -112,8 +112,8 @@ static void blobs_round_trip(void)
         gesso_bitmap *bitmap = sample(i), *decoded = NULL;
         size_t bound = gesso_blob_bound(bitmap), length = 0;
         uint8_t *blob = malloc(bound);
-        CHECK_STATUS(gesso_blob_encode(bitmap, blob, bound - 1, &length), GESSO_BUFFER_TOO_SMALL);
-        CHECK_STATUS(gesso_blob_encode(bitmap, blob, bound, &length), GESSO_OK);
+        CHECK_STATUS(gesso_blob_encode(bitmap, NULL, blob, bound - 1, &length), GESSO_BUFFER_TOO_SMALL);
+        CHECK_STATUS(gesso_blob_encode(bitmap, NULL, blob, bound, &length), GESSO_OK);
         CHECK(length <= bound);
         gesso_blob_info info = {.struct_size = sizeof info};
         CHECK_STATUS(gesso_blob_probe(blob, length, &info), GESSO_OK);
@@ -134,7 +134,7 @@ static void damaged_blobs_are_errors(void)
         gesso_bitmap *bitmap = sample(i), *decoded = NULL;
         size_t length = 0;
         uint8_t *blob = malloc(gesso_blob_bound(bitmap));
-        CHECK_STATUS(gesso_blob_encode(bitmap, blob, gesso_blob_bound(bitmap), &length), GESSO_OK);
+        CHECK_STATUS(gesso_blob_encode(bitmap, NULL, blob, gesso_blob_bound(bitmap), &length), GESSO_OK);
         size_t step = length > 4000 ? 97 : 1;
         for (size_t cut = 0; cut < length; cut += cut < 400 ? 1 : step) {
             uint8_t *copy = malloc(cut + 1);
@@ -197,7 +197,7 @@ static void padding_does_not_leak(void)
         gesso_bitmap *bitmap = NULL;
         CHECK_STATUS(gesso_bitmap_wrap(memory[i], 5, 4, 16, GESSO_FORMAT_A8, 1, NULL, NULL, &bitmap), GESSO_OK);
         blobs[i] = malloc(gesso_blob_bound(bitmap));
-        CHECK_STATUS(gesso_blob_encode(bitmap, blobs[i], gesso_blob_bound(bitmap), &lengths[i]), GESSO_OK);
+        CHECK_STATUS(gesso_blob_encode(bitmap, NULL, blobs[i], gesso_blob_bound(bitmap), &lengths[i]), GESSO_OK);
         CHECK_STATUS(gesso_png_encode(bitmap, 6, &pngs[i], &png_lengths[i]), GESSO_OK);
         gesso_bitmap_release(bitmap);
     }

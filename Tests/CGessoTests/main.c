@@ -4,7 +4,7 @@ int check_failures;
 
 int main(void)
 {
-    const check_test *suites[] = {bitmap_tests, composite_tests, context_tests, blend_tests, codec_tests, kernel_tests,
+    const check_test *suites[] = {bitmap_tests, composite_tests, context_tests, blend_tests, codec_tests, blob_tests, kernel_tests,
                                   kernel_picture_tests};
     int passed = 0, failed = 0;
     for (size_t i = 0; i < sizeof suites / sizeof *suites; i++)

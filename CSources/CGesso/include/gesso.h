@@ -430,15 +430,40 @@ GESSO_API void gesso_unpremultiply_bgra(const uint32_t *words, uint8_t *bytes, s
 
 /* ---- Blobs -------------------------------------------------------------------------------------------------- */
 
-/* A blob is one bitmap, losslessly: a header, a table of bands, and the bands compressed by LZ4, all with checksums.
- * The format is described in BLOB.md. */
+/* A blob is one bitmap, losslessly: a header, a table of bands of rows, and the bands, each written in the way that is
+ * smallest for it, all with checksums. The format is described in BLOB.md. Bytes from anywhere are safe to read: what is
+ * damaged is an error, and never other pixels.
+ * Thread-safety: any thread; a workspace is used by one call at a time. */
+
+/* How hard the encoder tries. Blobs of both are decoded alike. */
+typedef enum gesso_blob_level {
+    GESSO_BLOB_FAST = 0,  /* for caches */
+    GESSO_BLOB_SMALL = 1, /* for what is kept: some times slower to encode */
+    GESSO_BLOB_LEVEL_FORCE_INT32 = 0x7fffffff
+} gesso_blob_level;
+
+/* Memory that coding needs, kept from one call to the next, so that those after the first allocate nothing. */
+typedef struct gesso_blob_workspace gesso_blob_workspace;
+/* Null: out of memory. Ownership: the caller's. */
+GESSO_API gesso_blob_workspace *gesso_blob_workspace_create(void);
+GESSO_API void gesso_blob_workspace_release(gesso_blob_workspace *workspace);
+
+typedef struct gesso_blob_options {
+    size_t struct_size;
+    gesso_blob_level level;
+    gesso_blob_workspace *workspace; /* null: memory for this call only */
+} gesso_blob_options;
 
 /* Bytes that a blob of this bitmap has at most; 0 for null. */
 GESSO_API size_t gesso_blob_bound(const gesso_bitmap *bitmap);
 
-/* Writes a blob into the caller's buffer. Errors: INVALID_ARGUMENT, BUFFER_TOO_SMALL, OUT_OF_MEMORY. Since 0.1. */
+/* Writes a blob into the caller's buffer, which has to have the bound. Null options: level fast.
+ * Errors: INVALID_ARGUMENT, BUFFER_TOO_SMALL, TOO_LARGE (a row of over 2 GB), OUT_OF_MEMORY. Since 0.1. */
 GESSO_API gesso_status gesso_blob_encode(
-    const gesso_bitmap *bitmap, uint8_t *buffer, size_t capacity, size_t *length);
+    const gesso_bitmap *bitmap, const gesso_blob_options *options, uint8_t *buffer, size_t capacity, size_t *length);
+/* The same into memory that is allocated. Ownership: `*bytes` is freed with gesso_free. Since 0.1. */
+GESSO_API gesso_status gesso_blob_encode_new(
+    const gesso_bitmap *bitmap, const gesso_blob_options *options, uint8_t **bytes, size_t *length);
 
 typedef struct gesso_blob_info {
     size_t struct_size;
@@ -458,6 +483,28 @@ GESSO_API gesso_status gesso_blob_probe(const uint8_t *bytes, size_t length, ges
  * Errors: those of probe, OVER_LIMIT, OUT_OF_MEMORY. Thread-safety: any thread. Since 0.1. */
 GESSO_API gesso_status gesso_blob_decode(
     const uint8_t *bytes, size_t length, const gesso_limits *limits, gesso_bitmap **bitmap);
+
+/* Decodes the rows first ..< first + count into the first rows of a bitmap of the same width and format, which stays as it
+ * is elsewhere; only the bands that hold these rows are read. After an error the rows may hold anything.
+ * - workspace: null for memory for this call only.
+ * Errors: those of decode; INVALID_ARGUMENT for rows that are not there, or a bitmap of another width or format, or too low;
+ * FROZEN. Since 0.1. */
+GESSO_API gesso_status gesso_blob_decode_rows(
+    const uint8_t *bytes, size_t length, gesso_blob_workspace *workspace, uint32_t first, uint32_t count,
+    gesso_bitmap *bitmap);
+
+/* Checks header, table and all checksums, without decoding. Errors: those of probe. Since 0.1. */
+GESSO_API gesso_status gesso_blob_verify(const uint8_t *bytes, size_t length);
+
+/* What one band is like. */
+typedef struct gesso_blob_band {
+    size_t struct_size;
+    const char *mode; /* "stored", "solid", "lz4", "masks", "filter" */
+    uint32_t first_row, row_count;
+    uint64_t offset, length; /* of its bytes in the blob */
+} gesso_blob_band;
+/* Errors: those of probe; INVALID_ARGUMENT for a band that is not there. Since 0.1. */
+GESSO_API gesso_status gesso_blob_band_get(const uint8_t *bytes, size_t length, uint32_t index, gesso_blob_band *band);
 
 /* ---- Hashing ------------------------------------------------------------------------------------------------ */
 

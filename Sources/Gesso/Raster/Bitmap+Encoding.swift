@@ -24,6 +24,14 @@ public enum ImageFormat: Hashable, Sendable {
   }
 }
 
+/// How hard the encoder of blobs tries.
+public enum BlobLevel: Sendable {
+  /// For caches: encoded fast.
+  case fast
+  /// For what is kept: smaller, and slower to encode.
+  case small
+}
+
 extension Bitmap {
   /// The bitmap as the bytes of a file.
   ///
@@ -39,7 +47,7 @@ extension Bitmap {
     case .jpeg(let quality): status = gesso_jpeg_encode(handle, quality, &bytes, &length)
     case .webp(let quality?) where !(0...1).contains(quality): status = GESSO_INVALID_ARGUMENT
     case .webp(let quality): status = gesso_webp_encode(handle, quality ?? -1, &bytes, &length)
-    case .blob: return try encodedAsBlob()
+    case .blob: return try encoded(level: .fast)
     }
     guard status == GESSO_OK, let bytes else {
       throw .cannotEncode(format, reason: String(cString: gesso_status_string(status)))
@@ -47,18 +55,22 @@ extension Bitmap {
     return Data(bytesNoCopy: bytes, count: length, deallocator: .custom { pointer, _ in gesso_free(pointer) })
   }
 
-  private func encodedAsBlob() throws(ImageFileError) -> Data {
-    let bound = gesso_blob_bound(handle)
-    var data = Data(count: bound)
+  /// The bitmap as a blob, which ``init(decoding:maximumByteCount:)`` reads.
+  ///
+  /// Work for a background thread. Thread-safety: any thread.
+  /// - Parameter level: how hard to try; blobs of both levels are read alike.
+  /// - Throws: `ImageFileError.cannotEncode` if there is no memory.
+  public func encoded(level: BlobLevel) throws(ImageFileError) -> Data {
+    var options = gesso_blob_options()
+    options.struct_size = MemoryLayout<gesso_blob_options>.size
+    options.level = level == .small ? GESSO_BLOB_SMALL : GESSO_BLOB_FAST
+    var bytes: UnsafeMutablePointer<UInt8>?
     var length = 0
-    let status = data.withUnsafeMutableBytes { buffer in
-      gesso_blob_encode(handle, buffer.baseAddress?.assumingMemoryBound(to: UInt8.self), bound, &length)
-    }
-    guard status == GESSO_OK else {
+    let status = gesso_blob_encode_new(handle, &options, &bytes, &length)
+    guard status == GESSO_OK, let bytes else {
       throw .cannotEncode(.blob, reason: String(cString: gesso_status_string(status)))
     }
-    data.removeLast(bound - length)
-    return data
+    return Data(bytesNoCopy: bytes, count: length, deallocator: .custom { pointer, _ in gesso_free(pointer) })
   }
 
   /// Decodes a blob, as ``encoded(as:)`` makes it.

@@ -1,0 +1,71 @@
+/* The ways to write one band of a blob down. */
+#ifndef GESSO_BAND_H
+#define GESSO_BAND_H
+
+#include "internal.h"
+#include "kernels.h"
+
+typedef enum gesso_band_mode {
+    GESSO_BAND_STORED = 0, GESSO_BAND_SOLID = 1, GESSO_BAND_LZ4 = 2, GESSO_BAND_MASKS = 3, GESSO_BAND_FILTER = 4,
+    GESSO_BAND_MODES
+} gesso_band_mode;
+
+/* A band's rows without padding. */
+typedef struct gesso_band {
+    const uint8_t *pixels;
+    uint32_t width;
+    size_t count;      /* of pixels */
+    size_t pixel_size; /* 4 or 1 */
+} gesso_band;
+
+/* Memory for encoding or decoding bands of up to so many pixels, of up to such a width. */
+size_t gesso_band_scratch(size_t count, uint32_t width);
+
+/* Writes a band as it is smallest, or nearly so, and returns how many bytes it takes: at most what its pixels do, for which
+ * there is room. `scratch`: see above. */
+size_t gesso_band_encode(
+    const gesso_band *band, gesso_blob_level level, uint8_t *scratch, uint8_t *out, gesso_band_mode *mode);
+
+/* Reads a band's pixels. False if the bytes are not such a band's: what was written is undefined then. */
+bool gesso_band_decode(
+    gesso_band_mode mode, const uint8_t *in, size_t length, uint8_t *scratch, uint8_t *pixels, uint32_t width, size_t count,
+    size_t pixel_size);
+
+/* The single ways; encoding returns 0 if there is not enough room. */
+size_t gesso_masks_scratch(size_t count, uint32_t width);
+size_t gesso_masks_encode(
+    const gesso_band *band, gesso_blob_level level, uint8_t *scratch, uint8_t *out, size_t capacity, size_t *literals);
+bool gesso_masks_decode(
+    const uint8_t *in, size_t length, uint8_t *scratch, uint32_t *pixels, uint32_t width, size_t count);
+size_t gesso_filter_scratch(size_t count);
+size_t gesso_filter_encode(const gesso_band *band, uint8_t *scratch, uint8_t *out, size_t capacity);
+bool gesso_filter_decode(
+    const uint8_t *in, size_t length, uint8_t *scratch, uint32_t *pixels, uint32_t width, size_t count);
+
+/* A block by LZ4, or the bytes as they are where that is no smaller; 0 if there is not enough room. */
+size_t gesso_lz4_pack(const uint8_t *in, size_t length, gesso_blob_level level, uint8_t *out, size_t capacity);
+/* The reverse, to exactly so many bytes; null if it cannot be. The result is `room`, or the bytes themselves. */
+const uint8_t *gesso_lz4_unpack(const uint8_t *in, size_t length, uint8_t *room, size_t expected);
+
+/* memcpy, and not a cast, because nothing in a blob needs to be aligned. */
+static inline uint32_t gesso_load32(const uint8_t *p)
+{
+    uint32_t v;
+    memcpy(&v, p, 4);
+    return v;
+}
+static inline void gesso_store32(uint8_t *p, uint32_t v) { memcpy(p, &v, 4); }
+
+/* Red and blue as what they are more than green, which they mostly follow. */
+static inline uint32_t gesso_split_green(uint32_t word)
+{
+    uint32_t green = word >> 8 & 255;
+    return gesso_subtract_bytes(word, green << 16 | green);
+}
+static inline uint32_t gesso_join_green(uint32_t word)
+{
+    uint32_t green = word >> 8 & 255;
+    return gesso_add_bytes(word, green << 16 | green);
+}
+
+#endif

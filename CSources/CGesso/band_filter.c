@@ -1,0 +1,75 @@
+/* Pixels as what they are to a neighbour, in few bits: for photos. */
+#include "band.h"
+#include "bit_pack.h"
+
+enum { HEAD = 1, OPAQUE = 1, UP = 2, SLACK = 64 };
+
+static size_t pitch_of(size_t count) { return gesso_pack_padded(count) + SLACK; }
+
+size_t gesso_filter_scratch(size_t count) { return 4 * pitch_of(count) + 4 * gesso_pack_bound(count) + 4 * count + 2 * SLACK; }
+
+/* Bits that the residuals of some rows take, about: by their distance, which LZ4 is not asked about. */
+static bool is_better_up(const uint32_t *pixels, size_t count, uint32_t width)
+{
+    uint64_t left = 0, up = 0;
+    size_t rows = count / width, step = rows > 16 ? rows / 8 : 2;
+    for (size_t y = 1; y < rows; y += step)
+        for (size_t i = y * width + 1; i < (y + 1) * width; i++) {
+            uint32_t by_left = gesso_split_green(gesso_subtract_bytes(pixels[i], pixels[i - 1]));
+            uint32_t by_up = gesso_split_green(gesso_subtract_bytes(pixels[i], pixels[i - width]));
+            for (int shift = 0; shift < 32; shift += 8) {
+                left += (uint64_t)abs((int8_t)(by_left >> shift)), up += (uint64_t)abs((int8_t)(by_up >> shift));
+            }
+        }
+    return up < left;
+}
+
+size_t gesso_filter_encode(const gesso_band *band, uint8_t *scratch, uint8_t *out, size_t capacity)
+{
+    const uint32_t *pixels = (const uint32_t *)band->pixels;
+    size_t count = band->count, pitch = pitch_of(count);
+    uint8_t *planes = scratch, *packed = scratch + 4 * pitch;
+    uint32_t *residuals = (uint32_t *)(packed + ((4 * gesso_pack_bound(count) + SLACK) & ~(size_t)63));
+    uint32_t all = ~0u;
+    for (size_t i = 0; i < count; i++) all &= pixels[i];
+    bool is_opaque = all >> 24 == 255, up = is_better_up(pixels, count, band->width);
+    /* The first pixel is to black, the first row to the left. */
+    const gesso_kernels *kernels = gesso_kernels_get();
+    size_t row = up && band->width < count ? band->width : count;
+    residuals[0] = pixels[0];
+    kernels->subtract_words(residuals + 1, pixels + 1, pixels, row - 1);
+    if (row < count) kernels->subtract_words(residuals + row, pixels + row, pixels, count - row);
+    kernels->split_planes(planes, pitch, residuals, count, !is_opaque);
+    size_t bytes = 0;
+    for (int i = 0; i < (is_opaque ? 3 : 4); i++) bytes += gesso_pack(packed + bytes, planes + (size_t)i * pitch, count);
+    if (HEAD + bytes > capacity) return 0;
+    out[0] = (uint8_t)((is_opaque ? OPAQUE : 0) | (up ? UP : 0));
+    memcpy(out + HEAD, packed, bytes);
+    return HEAD + bytes;
+}
+
+bool gesso_filter_decode(
+    const uint8_t *in, size_t length, uint8_t *scratch, uint32_t *pixels, uint32_t width, size_t count)
+{
+    size_t pitch = pitch_of(count);
+    if (length < HEAD || in[0] > (OPAQUE | UP)) return false;
+    bool is_opaque = in[0] & OPAQUE, up = in[0] & UP;
+    in += HEAD, length -= HEAD;
+    for (int i = 0; i < (is_opaque ? 3 : 4); i++) {
+        size_t used;
+        if (!gesso_unpack(scratch + (size_t)i * pitch, count, in, length, &used)) return false;
+        in += used, length -= used;
+    }
+    if (length != 0) return false;
+    /* The residuals first where the pixels are to be; each row needs the one above only. */
+    uint32_t *residuals = (uint32_t *)(scratch + 4 * pitch);
+    const gesso_kernels *kernels = gesso_kernels_get();
+    kernels->join_planes(residuals, scratch, pitch, count, !is_opaque);
+    uint32_t last = is_opaque ? 0xff000000 : 0;
+    size_t row = up && width < count ? width : count;
+    for (size_t i = 0; i < row; i++) pixels[i] = last = gesso_add_bytes(last, residuals[i]);
+    for (size_t begin = row; begin < count; begin += width)
+        kernels->add_words(
+            pixels + begin, residuals + begin, pixels + begin - width, count - begin < width ? count - begin : width);
+    return true;
+}

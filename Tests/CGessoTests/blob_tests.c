@@ -1,0 +1,199 @@
+/* Blobs: every way to write a band down, rows by themselves, and bytes that somebody made up. */
+#include "check.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+enum { KINDS = 9 };
+
+/* Pictures that different modes are for. */
+static gesso_bitmap *picture(int kind, uint32_t width, uint32_t height, gesso_format format)
+{
+    gesso_bitmap *bitmap = NULL;
+    CHECK_STATUS(gesso_bitmap_create(width, height, format, 1 + kind % 3, &bitmap), GESSO_OK);
+    uint64_t seed = (uint64_t)kind * 1000 + width;
+    for (uint32_t y = 0; y < height; y++)
+        for (uint32_t x = 0; x < width; x++) {
+            uint32_t r = 0, g = 0, b = 0, a = 255;
+            switch (kind) {
+            case 0: r = g = b = 30; break;                                             /* one colour */
+            case 1: r = x < width / 2 ? 200 : 20, b = y / 9 % 2 ? 90 : 10; break;        /* areas */
+            case 2: r = x * 255 / width, g = y * 255 / height, b = (x + y) & 255; break; /* gradients */
+            case 3: a = x * 255 / width, r = a / 2, g = a / 3; break;                    /* translucent ones */
+            case 4: r = (uint32_t)random_next(&seed) & 255, g = (uint32_t)random_next(&seed) & 255, b = g ^ 31; break;
+            case 5: /* a photo's noise on a slope */
+                g = (x + y) / 3 % 200 + (uint32_t)random_next(&seed) % 7, r = g + 9 + (uint32_t)random_next(&seed) % 4, b = g / 2;
+                break;
+            case 6: /* letters: few pixels of their own */
+                r = g = b = random_next(&seed) % 23 ? 255 : (uint32_t)random_next(&seed) & 255;
+                break;
+            case 7: a = random_next(&seed) % 5 ? 0 : 255, r = a; break;
+            default: a = (uint32_t)random_next(&seed) & 255, g = a / 2, b = a; break;
+            }
+            uint8_t *row = (uint8_t *)gesso_bitmap_mutable_pixels(bitmap) + (ptrdiff_t)y * gesso_bitmap_stride(bitmap);
+            if (format == GESSO_FORMAT_A8)
+                row[x] = (uint8_t)(kind == 3 ? a : g);
+            else
+                ((uint32_t *)row)[x] = (format == GESSO_FORMAT_XRGB32 ? 255 : a) << 24 | (r & 255) << 16 | (g & 255) << 8 | (b & 255);
+        }
+    return bitmap;
+}
+
+static uint8_t *encoded(const gesso_bitmap *bitmap, gesso_blob_level level, size_t *length)
+{
+    uint8_t *bytes = NULL;
+    gesso_blob_options options = {.struct_size = sizeof options, .level = level};
+    CHECK_STATUS(gesso_blob_encode_new(bitmap, &options, &bytes, length), GESSO_OK);
+    CHECK(*length <= gesso_blob_bound(bitmap));
+    return bytes;
+}
+
+static bool rows_are_same(const gesso_bitmap *a, uint32_t first_a, const gesso_bitmap *b, uint32_t first_b, uint32_t count)
+{
+    size_t row = gesso_bitmap_width(a) * gesso_format_bytes_per_pixel(gesso_bitmap_format(a));
+    for (uint32_t i = 0; i < count; i++)
+        if (memcmp(
+                (const uint8_t *)gesso_bitmap_pixels(a) + (ptrdiff_t)(first_a + i) * gesso_bitmap_stride(a),
+                (const uint8_t *)gesso_bitmap_pixels(b) + (ptrdiff_t)(first_b + i) * gesso_bitmap_stride(b), row) != 0)
+            return false;
+    return true;
+}
+
+static void every_picture_comes_back(void)
+{
+    unsigned modes = 0;
+    const char *names[] = {"stored", "solid", "lz4", "masks", "filter"};
+    const uint32_t sizes[][2] = {{1, 1}, {1, 40}, {7, 9}, {8, 8}, {9, 31}, {33, 70}, {64, 64}, {300, 260}, {257, 600}};
+    for (int kind = 0; kind < KINDS; kind++)
+        for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
+            for (int format = GESSO_FORMAT_ARGB32; format <= GESSO_FORMAT_A8; format++)
+                for (int level = GESSO_BLOB_FAST; level <= GESSO_BLOB_SMALL; level++) {
+                    gesso_bitmap *bitmap = picture(kind, sizes[s][0], sizes[s][1], (gesso_format)format), *back = NULL;
+                    size_t length;
+                    uint8_t *blob = encoded(bitmap, (gesso_blob_level)level, &length);
+                    CHECK_STATUS(gesso_blob_verify(blob, length), GESSO_OK);
+                    CHECK_STATUS(gesso_blob_decode(blob, length, NULL, &back), GESSO_OK);
+                    CHECK(back && rows_are_same(bitmap, 0, back, 0, sizes[s][1]));
+                    gesso_blob_info info = {.struct_size = sizeof info};
+                    CHECK_STATUS(gesso_blob_probe(blob, length, &info), GESSO_OK);
+                    uint32_t rows = 0;
+                    for (uint32_t i = 0; i < info.band_count; i++) {
+                        gesso_blob_band band = {.struct_size = sizeof band};
+                        CHECK_STATUS(gesso_blob_band_get(blob, length, i, &band), GESSO_OK);
+                        for (unsigned m = 0; m < 5; m++)
+                            if (strcmp(band.mode, names[m]) == 0) modes |= 1u << m;
+                        CHECK(band.first_row == rows);
+                        rows += band.row_count;
+                    }
+                    CHECK(rows == sizes[s][1]);
+                    gesso_bitmap_release(back);
+                    gesso_bitmap_release(bitmap);
+                    gesso_free(blob);
+                }
+    CHECK(modes == 31); /* each mode was used */
+}
+
+static void rows_are_decoded_by_themselves(void)
+{
+    gesso_bitmap *bitmap = picture(5, 301, 700, GESSO_FORMAT_ARGB32); /* some bands */
+    size_t length;
+    uint8_t *blob = encoded(bitmap, GESSO_BLOB_FAST, &length);
+    gesso_blob_workspace *workspace = gesso_blob_workspace_create();
+    uint64_t seed = 3;
+    /* Into a bitmap with a padded stride, in whose other rows nothing changes. */
+    static uint8_t memory[1300 * 720];
+    for (int i = 0; i < 60; i++) {
+        uint32_t first = (uint32_t)random_next(&seed) % 700, count = (uint32_t)random_next(&seed) % (701 - first);
+        gesso_bitmap *target = NULL;
+        memset(memory, 0xee, sizeof memory);
+        CHECK_STATUS(gesso_bitmap_wrap(memory, 301, 710, 1300, GESSO_FORMAT_ARGB32, 1, NULL, NULL, &target), GESSO_OK);
+        CHECK_STATUS(gesso_blob_decode_rows(blob, length, i % 2 ? workspace : NULL, first, count, target), GESSO_OK);
+        CHECK(rows_are_same(bitmap, first, target, 0, count));
+        for (size_t k = 0; k < 96; k++) CHECK(memory[(size_t)count * 1300 + 1204 + k] == 0xee && memory[(size_t)count * 1300 + k] == 0xee);
+        gesso_bitmap_release(target);
+    }
+    gesso_bitmap *small = picture(0, 301, 5, GESSO_FORMAT_ARGB32), *narrow = picture(0, 300, 700, GESSO_FORMAT_ARGB32);
+    CHECK_STATUS(gesso_blob_decode_rows(blob, length, NULL, 695, 6, small), GESSO_INVALID_ARGUMENT);
+    CHECK_STATUS(gesso_blob_decode_rows(blob, length, NULL, 0, 6, small), GESSO_INVALID_ARGUMENT);
+    CHECK_STATUS(gesso_blob_decode_rows(blob, length, NULL, 0, 5, narrow), GESSO_INVALID_ARGUMENT);
+    gesso_bitmap_freeze(small);
+    CHECK_STATUS(gesso_blob_decode_rows(blob, length, NULL, 0, 5, small), GESSO_FROZEN);
+    gesso_blob_workspace_release(workspace);
+    gesso_bitmap_release(small);
+    gesso_bitmap_release(narrow);
+    gesso_bitmap_release(bitmap);
+    gesso_free(blob);
+}
+
+/* Makes the checksums fit again, as somebody would who wants to be read. */
+static void repair(uint8_t *blob, size_t length)
+{
+    uint32_t bands;
+    memcpy(&bands, blob + 36, 4);
+    if (64 + (uint64_t)bands * 24 > length) return;
+    for (uint32_t i = 0; i < bands; i++) {
+        uint64_t offset, hash;
+        uint32_t size;
+        memcpy(&offset, blob + 64 + i * 24, 8);
+        memcpy(&size, blob + 64 + i * 24 + 8, 4);
+        if (offset > length || size > length - offset) continue;
+        hash = XXH3_64bits(blob + offset, size);
+        memcpy(blob + 64 + i * 24 + 16, &hash, 8);
+    }
+    uint64_t hash = XXH3_64bits(blob + 64, (size_t)bands * 24);
+    memcpy(blob + 48, &hash, 8);
+    hash = XXH3_64bits(blob, 56);
+    memcpy(blob + 56, &hash, 8);
+}
+
+static void forged_blobs_are_read_safely(void)
+{
+    uint64_t seed = 77;
+    int accepted = 0, refused = 0;
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int format = GESSO_FORMAT_ARGB32; format <= GESSO_FORMAT_A8; format += 2) {
+            gesso_bitmap *bitmap = picture(kind, 61, 43, (gesso_format)format);
+            size_t length;
+            uint8_t *blob = encoded(bitmap, GESSO_BLOB_FAST, &length), *forged = malloc(length);
+            for (int i = 0; i < 700; i++) {
+                memcpy(forged, blob, length);
+                int changes = 1 + (int)(random_next(&seed) % 3);
+                for (int c = 0; c < changes; c++) {
+                    /* Mostly what a band begins with, and its mode; the header now and then. */
+                    size_t at = (size_t)random_next(&seed) % length;
+                    if (i % 3 == 0) at = 88 + (size_t)random_next(&seed) % 24;
+                    if (i % 7 == 0) at = 64 + 12;
+                    if (i % 11 == 0) at = 8 + (size_t)random_next(&seed) % 32;
+                    if (at < length) forged[at] = (uint8_t)(i % 2 ? random_next(&seed) : random_next(&seed) % 6);
+                }
+                repair(forged, length);
+                gesso_limits limits = {.struct_size = sizeof limits, .maximum_bytes = 1 << 20};
+                gesso_bitmap *back = NULL;
+                if (gesso_blob_decode(forged, length, &limits, &back) == GESSO_OK) accepted++, gesso_bitmap_release(back);
+                else refused++;
+            }
+            free(forged);
+            gesso_free(blob);
+            gesso_bitmap_release(bitmap);
+        }
+    CHECK(accepted > 0 && refused > 0);
+}
+
+static void a_level_is_not_larger_for_trying_more(void)
+{
+    for (int kind = 0; kind < KINDS; kind++) {
+        gesso_bitmap *bitmap = picture(kind, 300, 260, GESSO_FORMAT_ARGB32);
+        size_t fast, small;
+        gesso_free(encoded(bitmap, GESSO_BLOB_FAST, &fast));
+        gesso_free(encoded(bitmap, GESSO_BLOB_SMALL, &small));
+        CHECK(small <= fast);
+        gesso_bitmap_release(bitmap);
+    }
+}
+
+const check_test blob_tests[] = {
+    TEST(every_picture_comes_back, "a blob gives every picture back, whatever mode is for it"),
+    TEST(rows_are_decoded_by_themselves, "rows are decoded by themselves"),
+    TEST(forged_blobs_are_read_safely, "a forged blob with the right checksums is read safely"),
+    TEST(a_level_is_not_larger_for_trying_more, "the level small is not larger than fast"),
+    {0}};

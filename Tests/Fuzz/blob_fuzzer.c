@@ -1,0 +1,139 @@
+/* Bytes that claim to be blobs. A mutator that knows the format makes the checksums fit again, or nothing would get past
+ * them; and what decodes is encoded and decoded once more. */
+#include "gesso.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { HEADER = 64, ENTRY = 24 };
+
+size_t LLVMFuzzerMutate(uint8_t *bytes, size_t length, size_t most);
+
+static uint32_t load32(const uint8_t *p)
+{
+    uint32_t v;
+    memcpy(&v, p, 4);
+    return v;
+}
+
+/* Bands one after the other, in as many bytes as there are, with their checksums. */
+static void repair(uint8_t *blob, size_t length)
+{
+    if (length < HEADER + ENTRY) return;
+    static const uint8_t magic[8] = {0x89, 'G', 'B', 'L', 1, 0, HEADER, 0};
+    memcpy(blob, magic, 8);
+    /* Pictures of a size that is worth the time. */
+    uint32_t width = load32(blob + 12) % 600 + 1, height = load32(blob + 16) % 600 + 1, format = load32(blob + 20) % 3 + 1;
+    uint32_t rows = load32(blob + 32) % height + 1, bands = height / rows + (height % rows != 0);
+    if (HEADER + (uint64_t)bands * ENTRY > length) rows = height, bands = 1;
+    uint32_t words[] = {format == 2 ? 1 : load32(blob + 8) % 2, width, height, format};
+    memcpy(blob + 8, words, sizeof words);
+    double scale = 1;
+    memcpy(blob + 24, &scale, 8);
+    memcpy(blob + 32, &rows, 4);
+    memcpy(blob + 36, &bands, 4);
+    uint64_t total = length, offset = HEADER + (uint64_t)bands * ENTRY;
+    memcpy(blob + 40, &total, 8);
+    for (uint32_t i = 0; i < bands; i++) {
+        uint8_t *entry = blob + HEADER + (size_t)i * ENTRY;
+        uint64_t left = length - offset;
+        uint32_t size = i == bands - 1 || load32(entry + 8) > left ? (uint32_t)left : load32(entry + 8);
+        memcpy(entry, &offset, 8);
+        memcpy(entry + 8, &size, 4);
+        entry[12] %= 5, entry[13] = entry[14] = entry[15] = 0;
+        uint64_t hash = XXH3_64bits(blob + offset, size);
+        memcpy(entry + 16, &hash, 8);
+        offset += size;
+    }
+    uint64_t hash = XXH3_64bits(blob + HEADER, (size_t)bands * ENTRY);
+    memcpy(blob + 48, &hash, 8);
+    hash = XXH3_64bits(blob, 56);
+    memcpy(blob + 56, &hash, 8);
+}
+
+/* A picture's own blob, to begin with: no mutation finds the way from nothing. */
+static size_t sample(unsigned seed, uint8_t *out, size_t most)
+{
+    gesso_bitmap *bitmap;
+    uint32_t width = 1 + seed % 41, height = 1 + seed / 41 % 31, state = seed;
+    if (gesso_bitmap_create(width, height, (gesso_format)(1 + seed % 3), 1, &bitmap)) return 0;
+    for (uint32_t y = 0; y < height; y++) {
+        uint8_t *row = (uint8_t *)gesso_bitmap_mutable_pixels(bitmap) + (ptrdiff_t)y * gesso_bitmap_stride(bitmap);
+        for (size_t i = 0; i < width * gesso_format_bytes_per_pixel(gesso_bitmap_format(bitmap)); i++) {
+            state = state * 1664525 + 1013904223;
+            row[i] = seed % 5 == 0 ? (uint8_t)(state >> 24) : seed % 5 < 3 ? (uint8_t)((state >> 29) + i + y) : (state >> 30 ? 255 : 9);
+        }
+    }
+    uint8_t *bytes;
+    size_t length = 0;
+    if (gesso_blob_encode_new(bitmap, NULL, &bytes, &length) == GESSO_OK) {
+        if (length <= most) memcpy(out, bytes, length);
+        else length = 0;
+        gesso_free(bytes);
+    }
+    gesso_bitmap_release(bitmap);
+    return length;
+}
+
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t length, size_t most, unsigned seed)
+{
+    if (length < HEADER + ENTRY || seed % 50 == 0) {
+        size_t made = sample(seed, bytes, most);
+        if (made) return made;
+    }
+    length = LLVMFuzzerMutate(bytes, length, most);
+    if (seed % 16) repair(bytes, length); /* and some that stay broken */
+    return length;
+}
+
+static void require(bool condition)
+{
+    if (!condition) abort();
+}
+
+static void read_rows(const uint8_t *bytes, size_t length, const gesso_blob_info *info, const gesso_bitmap *whole)
+{
+    static gesso_blob_workspace *workspace;
+    if (!workspace) workspace = gesso_blob_workspace_create();
+    gesso_bitmap *part;
+    if (gesso_bitmap_create(info->width, info->height, info->format, 1, &part)) return;
+    uint32_t first = info->height / 3, count = info->height / 2;
+    require(gesso_blob_decode_rows(bytes, length, workspace, first, count, part) == GESSO_OK);
+    size_t row = info->width * gesso_format_bytes_per_pixel(info->format);
+    for (uint32_t y = 0; y < count; y++)
+        require(memcmp(
+                    (const uint8_t *)gesso_bitmap_pixels(part) + (ptrdiff_t)y * gesso_bitmap_stride(part),
+                    (const uint8_t *)gesso_bitmap_pixels(whole) + (ptrdiff_t)(first + y) * gesso_bitmap_stride(whole), row)
+                == 0);
+    gesso_bitmap_release(part);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
+{
+    gesso_blob_info info = {.struct_size = sizeof info};
+    gesso_blob_band band = {.struct_size = sizeof band};
+    gesso_limits limits = {.struct_size = sizeof limits, .maximum_bytes = 4 << 20};
+    gesso_status probed = gesso_blob_probe(bytes, length, &info), verified = gesso_blob_verify(bytes, length);
+    gesso_blob_band_get(bytes, length, 0, &band);
+    gesso_bitmap *bitmap = NULL;
+    gesso_status decoded = gesso_blob_decode(bytes, length, &limits, &bitmap);
+    require((decoded == GESSO_OK) == (bitmap != NULL));
+    if (decoded != GESSO_OK) return 0;
+    require(probed == GESSO_OK && verified == GESSO_OK && gesso_bitmap_width(bitmap) == info.width);
+    read_rows(bytes, length, &info, bitmap);
+    for (int level = GESSO_BLOB_FAST; level <= GESSO_BLOB_SMALL && info.width * info.height < 4096; level++) {
+        gesso_blob_options options = {.struct_size = sizeof options, .level = (gesso_blob_level)level};
+        uint8_t *again;
+        size_t again_length;
+        gesso_bitmap *back = NULL;
+        require(gesso_blob_encode_new(bitmap, &options, &again, &again_length) == GESSO_OK);
+        require(gesso_blob_decode(again, again_length, NULL, &back) == GESSO_OK);
+        gesso_bitmap_release(back);
+        gesso_free(again);
+    }
+    gesso_bitmap_release(bitmap);
+    return 0;
+}

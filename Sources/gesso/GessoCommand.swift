@@ -8,6 +8,7 @@ struct GessoCommand {
     usage: gesso COMMAND [OPTIONS]
 
     commands:
+      blob      packs pictures into blobs and back, describes and verifies blobs
       profile   scrolls lists in each way of drawing them, and reports which frames were late
       version   prints the version
 
@@ -19,6 +20,7 @@ struct GessoCommand {
     let arguments = Array(CommandLine.arguments.dropFirst())
     do {
       switch arguments.first {
+      case "blob": try await BlobCommand.run(Array(arguments.dropFirst()))
       case "profile": try await ProfileCommand.run(Array(arguments.dropFirst()))
       case "version", "--version": print("gesso \(gessoVersion)")
       case "help", "--help", "-h": print(usage)

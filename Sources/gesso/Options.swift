@@ -4,12 +4,24 @@ import Foundation
 struct Options {
   private var values: [String: String] = [:]
   private var flags: Set<String> = []
+  /// What stands by itself, such as names of files.
+  private(set) var operands: [String] = []
   private let help: String
 
-  init(_ arguments: [String], values known: [String], flags knownFlags: [String], help: String) throws(UsageError) {
+  init(
+    _ arguments: [String], values known: [String], flags knownFlags: [String], takesOperands: Bool = false, help: String
+  ) throws(UsageError) {
     self.help = help
     var rest = arguments[...]
     while let argument = rest.popFirst() {
+      if takesOperands, argument == "--" {
+        operands += rest
+        break
+      }
+      if takesOperands, !argument.hasPrefix("--") {
+        operands.append(argument)
+        continue
+      }
       guard argument.hasPrefix("--") else { throw UsageError("\"\(argument)\" is not an option", help: help) }
       let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let name = String(parts[0])

@@ -2,44 +2,6 @@ import Foundation
 import Gesso
 import Testing
 
-/// What a run of the tool printed, and how it ended.
-private struct Run {
-  let status: Int32
-  let output: String
-  let errors: String
-}
-
-/// Runs the tool that was built with these tests, as a shell does.
-private func gesso(_ arguments: String..., environment: [String: String] = [:]) throws -> Run {
-  let tests = URL(fileURLWithPath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
-  let process = Process()
-  process.executableURL = tests.deletingLastPathComponent().appendingPathComponent("gesso")
-  process.arguments = arguments
-  process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
-  let folder = FileManager.default.temporaryDirectory.appendingPathComponent("gesso-run-\(UUID().uuidString)")
-  try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-  defer { try? FileManager.default.removeItem(at: folder) }
-  // Files and not pipes: a pipe that nobody reads stops the writer when it is full.
-  let files = try ["out", "err"].map { name in
-    let file = folder.appendingPathComponent(name)
-    try Data().write(to: file)
-    return (file, try FileHandle(forWritingTo: file))
-  }
-  process.standardOutput = files[0].1
-  process.standardError = files[1].1
-  try process.run()
-  process.waitUntilExit()
-  func text(_ index: Int) throws -> String { String(decoding: try Data(contentsOf: files[index].0), as: UTF8.self) }
-  #expect(process.terminationReason == .exit)
-  return Run(status: process.terminationStatus, output: try text(0), errors: try text(1))
-}
-
-private func withDirectory(_ body: (String) throws -> Void) throws {
-  let url = FileManager.default.temporaryDirectory.appendingPathComponent("gesso-profile-\(UUID().uuidString)")
-  defer { try? FileManager.default.removeItem(at: url) }
-  try body(url.path)
-}
-
 @Suite("The command line")
 struct CommandLineTests {
   @Test(

@@ -426,6 +426,37 @@ static void downscaling_averages_areas_exactly(void)
     gesso_resampled_remember(16 << 20);
 }
 
+/* Against linear interpolation in double precision between the centres of samples, the outermost of which go on. */
+static void making_larger_interpolates(void)
+{
+    gesso_bitmap *source = random_bitmap(37, 29, GESSO_FORMAT_ARGB32, 31);
+    uint64_t seed = 32;
+    for (int i = 0; i < 20; i++) {
+        gesso_shape r = {.x0 = (int32_t)(random_next(&seed) % 600), .y0 = (int32_t)(random_next(&seed) % 600)};
+        r.x1 = r.x0 + 37 * 257 + (int32_t)(random_next(&seed) % 30000), r.y1 = r.y0 + 29 * 257 + (int32_t)(random_next(&seed) % 30000);
+        gesso_bitmap *large = gesso_resampled(source, &r);
+        double sx = 37 * 256.0 / (r.x1 - r.x0), sy = 29 * 256.0 / (r.y1 - r.y0), error = 0;
+        int count = 0;
+        for (uint32_t y = 0; y < gesso_bitmap_height(large); y += 3)
+            for (uint32_t x = 0; x < gesso_bitmap_width(large); x += 2)
+                for (int shift = 0; shift < 32; shift += 8, count++) {
+                    double u = fmax(0, fmin(36, ((int)x + gesso_shape_left(&r) + 0.5 - r.x0 / 256.0) * sx - 0.5));
+                    double v = fmax(0, fmin(28, ((int)y + gesso_shape_top(&r) + 0.5 - r.y0 / 256.0) * sy - 0.5));
+                    int left = (int)fmin(u, 35), top = (int)fmin(v, 27);
+                    double sum = 0;
+                    for (int k = 0; k < 4; k++) {
+                        double weight = (k % 2 ? u - left : 1 - u + left) * (k / 2 ? v - top : 1 - v + top);
+                        sum += weight * (pixel(source, left + k % 2, top + k / 2) >> shift & 255);
+                    }
+                    double e = (pixel(large, (int)x, (int)y) >> shift & 255) - sum;
+                    error += e * e;
+                }
+        CHECK(10 * log10(255 * 255 / (error / count)) >= 48);
+        gesso_bitmap_release(large);
+    }
+    gesso_bitmap_release(source);
+}
+
 const check_test kernel_tests[] = {
     TEST(coverage_is_exact, "the coverage of shapes is exact"),
     TEST(the_kernel_for_edges_agrees_with_the_closed_form, "the kernel for edges agrees with the closed form"),
@@ -438,4 +469,5 @@ const check_test kernel_tests[] = {
     TEST(every_set_weighs_the_same, "every instruction set weighs the same"),
     TEST(over_rounds_as_pixman_does, "source-over rounds as pixman does"),
     TEST(downscaling_averages_areas_exactly, "making smaller averages areas, to the last digit"),
+    TEST(making_larger_interpolates, "making larger interpolates, to the last digit"),
     {0}};

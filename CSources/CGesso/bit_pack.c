@@ -29,7 +29,7 @@ bool gesso_unpack(uint8_t *values, size_t count, const uint8_t *in, size_t lengt
 {
     size_t blocks = gesso_pack_blocks(count), widths = (blocks + 1) / 2, planes;
     if (length < widths || !measure(in, blocks, &planes) || length - widths < planes) return false;
-    gesso_kernels_get()->unpack(values, in, in + widths, blocks);
+    gesso_kernels_get()->unpack(values, in, in + widths, blocks, planes);
     *used = widths + planes;
     return true;
 }

@@ -16,8 +16,8 @@ static inline size_t gesso_pack_bound(size_t count)
 }
 static inline size_t gesso_pack_padded(size_t count) { return gesso_pack_blocks(count) * GESSO_PACK_BLOCK; }
 
-/* Packs bytes that are small numbers, positive or negative; the buffer has room for whole blocks, and what is behind the
- * count is cleared. Returns how many bytes were written. */
+/* Packs bytes that are small numbers, positive or negative; their buffer has room for whole blocks, and what is behind the
+ * count is cleared. Returns how many bytes were written; up to 16 more may be. */
 size_t gesso_pack(uint8_t *out, uint8_t *values, size_t count);
 
 /* The reverse. `values` has room for whole blocks. False if the bytes end too early or hold what no packing makes. */

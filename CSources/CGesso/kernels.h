@@ -92,9 +92,10 @@ typedef struct gesso_kernels {
      * nearest, and a pixel without alpha is 0. */
     void (*premultiply)(uint32_t *words, const uint8_t *bytes, size_t count, bool is_rgba);
     void (*unpremultiply)(uint8_t *bytes, const uint32_t *words, size_t count, bool is_rgba);
-    /* Packs and unpacks blocks of sixteen bytes: see bit_pack.h. The widths are 0 before; packing gives the bytes of planes. */
+    /* Packs and unpacks blocks of sixteen bytes: see bit_pack.h. The widths are 0 before; packing gives the bytes of planes,
+     * after which up to 16 more are written. Unpacking reads just these. */
     size_t (*pack)(uint8_t *widths, uint8_t *planes, const uint8_t *values, size_t blocks);
-    void (*unpack)(uint8_t *values, const uint8_t *widths, const uint8_t *planes, size_t blocks);
+    void (*unpack)(uint8_t *values, const uint8_t *widths, const uint8_t *planes, size_t blocks, size_t bytes);
     /* Finds the masks of a band: see band_masks.c. The bits are 0 before. Each literal's word is written, and the one above
      * it. There is room for 16 more of each than there can be. */
     gesso_mask_counts (*find_masks)(

@@ -57,42 +57,55 @@ static void sse2_weigh_columns(
     }
 }
 
-/* Sixteen numbers: planes by the mask of signs, after each bit was moved to where the sign is. */
+/* Turns two squares of 8 × 8 bits: bit c of byte r becomes bit r of byte c. By blocks of 1, 2 and 4: Hacker's Delight. */
+static inline __m128i sse2_turn(__m128i x)
+{
+    __m128i t = _mm_and_si128(_mm_xor_si128(x, _mm_srli_epi64(x, 7)), _mm_set1_epi64x(0x00aa00aa00aa00aa));
+    x = _mm_xor_si128(_mm_xor_si128(x, t), _mm_slli_epi64(t, 7));
+    t = _mm_and_si128(_mm_xor_si128(x, _mm_srli_epi64(x, 14)), _mm_set1_epi64x(0x0000cccc0000cccc));
+    x = _mm_xor_si128(_mm_xor_si128(x, t), _mm_slli_epi64(t, 14));
+    t = _mm_and_si128(_mm_xor_si128(x, _mm_srli_epi64(x, 28)), _mm_set1_epi64x(0x00000000f0f0f0f0));
+    return _mm_xor_si128(_mm_xor_si128(x, t), _mm_slli_epi64(t, 28));
+}
+
+/* All planes at once, of which as many stay as the width says. */
 static size_t sse2_pack(uint8_t *widths, uint8_t *planes, const uint8_t *values, size_t blocks)
 {
     uint8_t *out = planes;
     for (size_t block = 0; block < blocks; block++, values += 16) {
-        __m128i x = _mm_loadu_si128((const __m128i *)values), zero = _mm_setzero_si128();
-        __m128i folded = _mm_xor_si128(_mm_add_epi8(x, x), _mm_cmpgt_epi8(zero, x));
+        __m128i x = _mm_loadu_si128((const __m128i *)values);
+        __m128i folded = _mm_xor_si128(_mm_add_epi8(x, x), _mm_cmpgt_epi8(_mm_setzero_si128(), x));
         __m128i all = _mm_or_si128(folded, _mm_srli_si128(folded, 8));
         all = _mm_or_si128(all, _mm_srli_si128(all, 4));
         uint32_t four = (uint32_t)_mm_cvtsi128_si32(all), any = (four | four >> 8 | four >> 16 | four >> 24) & 255;
-        unsigned width = any ? 32 - (unsigned)__builtin_clz(any) : 0;
+        unsigned width = 32 - (unsigned)__builtin_clz(any << 1 | 1) - 1;
         widths[block / 2] |= (uint8_t)(width << block % 2 * 4);
-        for (unsigned plane = 0; plane < width; plane++, out += 2) {
-            int bits = _mm_movemask_epi8(_mm_sll_epi16(folded, _mm_cvtsi32_si128(7 - (int)plane)));
-            out[0] = (uint8_t)bits, out[1] = (uint8_t)(bits >> 8);
-        }
+        __m128i turned = sse2_turn(folded);
+        _mm_storeu_si128((__m128i *)out, _mm_unpacklo_epi8(turned, _mm_srli_si128(turned, 8)));
+        out += 2 * width;
     }
     return (size_t)(out - planes);
 }
 
-static void sse2_unpack(uint8_t *values, const uint8_t *widths, const uint8_t *planes, size_t blocks)
+static void sse2_unpack(uint8_t *values, const uint8_t *widths, const uint8_t *planes, size_t blocks, size_t bytes)
 {
-    const __m128i each = _mm_setr_epi8(1, 2, 4, 8, 16, 32, 64, -128, 1, 2, 4, 8, 16, 32, 64, -128), one = _mm_set1_epi8(1);
+    const __m128i places = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    const uint8_t *end = planes + bytes;
     for (size_t block = 0; block < blocks; block++, values += 16) {
         unsigned width = widths[block / 2] >> block % 2 * 4 & 15;
-        __m128i folded = _mm_setzero_si128(), bit = one;
-        for (unsigned plane = 0; plane < width; plane++, planes += 2) {
-            /* The first byte in the lower eight lanes, the second one in the upper. */
-            __m128i x = _mm_cvtsi32_si128(planes[0] | planes[1] << 8);
-            x = _mm_shufflelo_epi16(_mm_unpacklo_epi8(x, x), 0x50);
-            x = _mm_shuffle_epi32(x, 0x50);
-            folded = _mm_or_si128(folded, _mm_and_si128(_mm_cmpeq_epi8(_mm_and_si128(x, each), each), bit));
-            bit = _mm_add_epi8(bit, bit);
+        uint8_t last[16] = {0};
+        const uint8_t *in = planes;
+        if (end - planes < 16) {
+            memcpy(last, planes, 2 * width); /* the last ones, behind which nothing may be read */
+            in = last;
         }
+        planes += 2 * width;
+        __m128i x = _mm_loadu_si128((const __m128i *)in);
+        x = _mm_and_si128(x, _mm_cmplt_epi8(places, _mm_set1_epi8((char)(2 * width))));
+        x = _mm_packus_epi16(_mm_and_si128(x, _mm_set1_epi16(255)), _mm_srli_epi16(x, 8));
+        __m128i folded = sse2_turn(x);
         __m128i half = _mm_and_si128(_mm_srli_epi16(folded, 1), _mm_set1_epi8(127));
-        __m128i sign = _mm_sub_epi8(_mm_setzero_si128(), _mm_and_si128(folded, one));
+        __m128i sign = _mm_sub_epi8(_mm_setzero_si128(), _mm_and_si128(folded, _mm_set1_epi8(1)));
         _mm_storeu_si128((__m128i *)values, _mm_xor_si128(half, sign));
     }
 }

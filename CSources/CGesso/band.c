@@ -47,6 +47,21 @@ static void keep_smaller(uint8_t *out, size_t *size, gesso_band_mode *mode, cons
     *mode = by;
 }
 
+/* Whether nearly all pixels of some rows are like no neighbour, as in photos. */
+static bool is_photo(const gesso_band *band)
+{
+    enum { ROWS = 8 };
+    const uint32_t *pixels = (const uint32_t *)band->pixels;
+    size_t rows = band->count / band->width, looked_at = 0, literals = 0;
+    for (size_t k = 0; k < ROWS && rows > ROWS; k++) {
+        const uint32_t *row = pixels + (1 + k * (rows - 1) / ROWS) * band->width;
+        for (uint32_t x = 1; x < band->width; x++)
+            literals += (row[x] != row[x - 1]) & (row[x] != row[(ptrdiff_t)x - (ptrdiff_t)band->width]);
+        looked_at += band->width - 1;
+    }
+    return looked_at > 0 && literals * 5 > looked_at * 4;
+}
+
 size_t gesso_band_encode(
     const gesso_band *band, gesso_blob_level level, uint8_t *scratch, uint8_t *out, gesso_band_mode *mode)
 {
@@ -62,7 +77,11 @@ size_t gesso_band_encode(
     /* In rows of less than a group, a group would have its own pixels above it. */
     bool has_ways = band->pixel_size == 4 && band->width >= 8;
     size_t literals = band->count;
-    if (has_ways) {
+    bool photo = has_ways && level == GESSO_BLOB_FAST && is_photo(band);
+    if (photo) {
+        size_t length = gesso_filter_encode(band, scratch, out, capacity);
+        if (length) best = length, *mode = GESSO_BAND_FILTER;
+    } else if (has_ways) {
         size_t length = gesso_masks_encode(band, level, scratch, out, capacity, &literals);
         if (length) best = length, *mode = GESSO_BAND_MASKS;
         /* Many literals are a photo's. */
@@ -70,7 +89,7 @@ size_t gesso_band_encode(
             keep_smaller(out, &best, mode, tried, gesso_filter_encode(band, scratch, tried, best), GESSO_BAND_FILTER);
     }
     /* What repeats from row to row elsewhere than right above is LZ4's: slanted and translucent gradients. */
-    bool repeats = !has_ways || level == GESSO_BLOB_SMALL || (literals * 64 > band->count && literals * 2 <= band->count);
+    bool repeats = !has_ways || *mode == GESSO_BAND_STORED || level == GESSO_BLOB_SMALL || (literals * 64 > band->count && literals * 2 <= band->count);
     if (repeats) {
         size_t length = gesso_lz4_pack(band->pixels, raw, level, tried, best - 1);
         if (length < raw) keep_smaller(out, &best, mode, tried, length, GESSO_BAND_LZ4);

@@ -4,13 +4,14 @@
 
 static bool is_valid(const gesso_coverage *items, size_t count)
 {
+    if (!items && count) return false;
     for (size_t i = 0; i < count; i++) {
         const gesso_coverage *c = &items[i];
         if (!c->pixels && c->width && c->height) return false;
         if (c->width > GESSO_CAIRO_LIMIT || c->height > GESSO_CAIRO_LIMIT || c->stride < (ptrdiff_t)c->width) return false;
         if (!gesso_is_finite4(c->red, c->green, c->blue, c->alpha)) return false;
     }
-    return items || count == 0;
+    return true;
 }
 
 /* The part of an item that is in a box; also for places whose far end no number holds. */
@@ -67,6 +68,9 @@ bool gesso_context_draw_coverage(gesso_context *context, const gesso_coverage *i
     if (!gesso_fast_state(context, &clip) || state->blend != GESSO_BLEND_NORMAL || state->shadow.color.alpha > 0) return false;
     /* Where items overlap, they would show through one another. */
     if (state->alpha < 1 && count > 1) return false;
+    gesso_shape shown;
+    if (clip && !gesso_fast_clip(context, clip, &shown)) return false;
+    if (clip) clip = &shown;
     gesso_mask *mask = clip ? gesso_mask_of(clip, NULL) : NULL;
     if (clip && !mask) return false;
     if (context->cairo) cairo_surface_flush(context->surface);

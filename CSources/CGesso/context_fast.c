@@ -67,6 +67,13 @@ static gesso_shape cut_off(const gesso_shape *rectangle, gesso_box box)
     return r;
 }
 
+bool gesso_fast_clip(const gesso_context *context, const gesso_shape *clip, gesso_shape *shown)
+{
+    *shown = *clip;
+    if (gesso_shape_is_rectangle(clip)) *shown = cut_off(clip, gesso_clip_box(context));
+    return is_small(shown) && shown->x0 < shown->x1 && shown->y0 < shown->y1;
+}
+
 static void draw_aligned(const gesso_drawing *d, const gesso_shape *r)
 {
     for (int32_t y = r->y0 >> 8; y < r->y1 >> 8; y++) gesso_draw_span(d, y, r->x0 >> 8, (r->x1 - r->x0) >> 8, 255, NULL);

@@ -146,6 +146,9 @@ void gesso_clip_apply(cairo_t *cairo, const gesso_clip *clip);
 /* Whether kernels can draw in this state, and within which shape of a clip; null: the clip's box is all of it. */
 bool gesso_fast_state(const gesso_context *context, const gesso_shape **clip);
 
+/* The part of such a shape that can show; false if it is too large for a mask, or nothing. */
+bool gesso_fast_clip(const gesso_context *context, const gesso_shape *clip, gesso_shape *shown);
+
 static inline uint32_t gesso_premultiplied(gesso_color color, double alpha)
 {
     double a = color.alpha * alpha * 255;

@@ -224,8 +224,12 @@ void gesso_context_add_rounded_rect_with_radii(
     gesso_context *context, double x, double y, double width, double height, double top_left, double top_right,
     double bottom_right, double bottom_left)
 {
+    /* Sums of what is asked for as the largest there is are to be numbers, too. */
+    const double most = 1e9;
+    top_left = fmin(top_left, most), top_right = fmin(top_right, most);
+    bottom_right = fmin(bottom_right, most), bottom_left = fmin(bottom_left, most);
     double radii[] = {top_left, top_right, bottom_right, bottom_left};
-    bool valid = gesso_is_finite4(x, y, width, height) && gesso_is_finite4(top_left, top_right, bottom_right, bottom_left)
+    bool valid = gesso_is_finite4(x, y, width, height) && !isnan(top_left + top_right + bottom_right + bottom_left)
         && top_left >= 0 && top_right >= 0 && bottom_right >= 0 && bottom_left >= 0;
     if (!gesso_require(context, valid)) return;
     if (width < 0) x += width, width = -width;

@@ -66,6 +66,8 @@ static void blend_span(
         d->kernels->fill(pixels, count, in ? 0 : s->word);
         if (in) d->kernels->over_alpha(pixels, in + (x - begin), count, s->alpha, s->solid);
         if (!coverage) memset(covered, value, count);
+        /* What is there is opaque, whatever the byte says that nobody uses. */
+        for (size_t i = 0; i < count && d->target->format == GESSO_FORMAT_XRGB32; i++) out[i] |= 0xff000000;
         d->blend(out, pixels, coverage ? coverage + (x - begin) : covered, count);
         for (size_t i = 0; i < count && d->target->format == GESSO_FORMAT_XRGB32; i++) out[i] |= 0xff000000;
     }

@@ -47,7 +47,8 @@ static gesso_line_stop *make_lines(const gesso_ramp *ramp)
         for (int c = 0; c < 4; c++) {
             line->change[c] = lines[i + 1].color[c] - line->color[c];
             double step = line->change[c] * line->inverse_length * ramp->by_x;
-            line->step[c] = (int16_t)lrint(fmax(-32767, fmin(32767, step)));
+            /* Sums are taken modulo 65,536, so that steps of more than half of it come out right as well. */
+            line->step[c] = (int16_t)(uint16_t)(int32_t)lrint(fmax(-65536, fmin(65536, step)));
         }
     }
     return lines;

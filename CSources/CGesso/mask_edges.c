@@ -44,6 +44,7 @@ static bool is_uniform(const gesso_shape *s)
 
 static bool is_smooth(const gesso_shape *s)
 {
+    if (gesso_shape_is_rectangle(s)) return false; /* a tiny one would pass for an ellipse */
     double least = least_curvature_radius * (is_ellipse(s) ? 1 : 2);
     return s->x0 < s->x1 && s->y0 < s->y1 && is_uniform(s) && bends_less(s, least);
 }

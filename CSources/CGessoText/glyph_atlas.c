@@ -154,6 +154,7 @@ const gesso_glyph *gesso_glyph_find(gesso_glyph_atlas *atlas, gesso_glyph_font *
 {
     gpointer key = GUINT_TO_POINTER(glyph * GESSO_GLYPH_PHASES + (guint)phase);
     gesso_glyph *found = g_hash_table_lookup(font->glyphs, key);
+    if (!found && atlas->bytes > 4 * MOST_BYTES) return NULL; /* one text alone would fill it */
     if (!found) {
         found = load(font, glyph, phase);
         atlas->bytes += sizeof *found + (found ? (size_t)found->stride * found->height : 0);

@@ -26,7 +26,7 @@ gesso_glyph_atlas *gesso_glyph_atlas_get(void);
 /* The part of the atlas for a font, at the scale that its context has. Null if its glyphs are not outlines. */
 gesso_glyph_font *gesso_glyph_atlas_font(gesso_glyph_atlas *atlas, PangoFont *font);
 
-/* A glyph, moved to the right by `phase` quarters of a pixel. Null if it has no outline, or is huge. */
+/* A glyph, moved to the right by `phase` quarters of a pixel. Null if it has no outline, is huge, or the atlas is full. */
 const gesso_glyph *gesso_glyph_find(gesso_glyph_atlas *atlas, gesso_glyph_font *font, PangoGlyph glyph, int phase);
 
 #endif

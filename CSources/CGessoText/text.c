@@ -70,13 +70,14 @@ static const gesso_text_coverage *coverage_at(
 {
     if (t.b != 0 || t.c != 0 || t.a != t.d || !(t.a > 0)) return NULL;
     if (!(fabs(device_x) < 1e6 && fabs(device_y) < 1e6)) return NULL;
-    int32_t quarters_x = (int32_t)floor(device_x * 4 + 0.5), quarters_y = (int32_t)floor(device_y * 4 + 0.5);
-    int phase_x = quarters_x & 3, phase_y = quarters_y & 3;
-    *x = (quarters_x - phase_x) / 4, *y = (quarters_y - phase_y) / 4;
+    int32_t quarters = (int32_t)floor(device_x * 4 + 0.5);
+    int phase_x = quarters & 3;
+    *x = (quarters - phase_x) / 4, *y = (int32_t)floor(device_y);
+    double fraction_y = device_y - *y;
     const gesso_text_coverage *c = block->coverage;
-    if (!c || c->scale != t.a || c->phase_x != phase_x || c->phase_y != phase_y) {
+    if (!c || c->scale != t.a || c->phase_x != phase_x || c->fraction_y != fraction_y) {
         gesso_text_coverage_destroy(block->coverage);
-        c = block->coverage = gesso_text_coverage_create(&block->line, block->layout, block->lines, t.a, phase_x, phase_y);
+        c = block->coverage = gesso_text_coverage_create(&block->line, block->layout, block->lines, t.a, phase_x, fraction_y);
     }
     return c && c->is_drawable ? c : NULL;
 }
@@ -99,6 +100,18 @@ static bool draw_coverage(gesso_context *context, gesso_text_block *block, const
     bool drawn = gesso_context_draw_coverage(context, items, c->count);
     gesso_context_restore(context);
     return drawn;
+}
+
+/* Whether a rectangle of points lies where no bitmap is, nor what casts a shadow onto one. */
+static bool is_far(gesso_transform t, double left, double top, double right, double bottom)
+{
+    const double reach = 1e6, xs[] = {left, right, left, right}, ys[] = {top, top, bottom, bottom};
+    int before_x = 0, behind_x = 0, before_y = 0, behind_y = 0;
+    for (int i = 0; i < 4; i++) {
+        double x = t.a * xs[i] + t.c * ys[i] + t.tx, y = t.b * xs[i] + t.d * ys[i] + t.ty;
+        before_x += x < -reach, behind_x += x > reach, before_y += y < -reach, behind_y += y > reach;
+    }
+    return before_x == 4 || behind_x == 4 || before_y == 4 || behind_y == 4;
 }
 
 void gesso_text_draw(
@@ -139,7 +152,8 @@ void gesso_text_draw(
         if (left >= d.clip_x && right <= d.clip_x + d.clip_width && top >= d.clip_y && bottom <= d.clip_y + d.clip_height)
             d.clip_width = 0;
     }
-    bool drawn = draw_coverage(context, block, &d, transform);
+    /* Far out, where Cairo's coordinates come round to the bitmap again, there is nothing to draw. */
+    bool drawn = is_far(transform, left, top, right, bottom) || draw_coverage(context, block, &d, transform);
     if (!drawn) status = gesso_text_block_lay_out(block, runs, count, options, width, height, transform);
     if (status) gesso_context_fail(context, status);
     if (!drawn && !status) {

@@ -75,9 +75,13 @@ static size_t shown_length(const gesso_text_run *run, double points)
 {
     double most = points / (run->size * 0.05) + 64;
     if (most >= (double)run->length) return run->length;
-    size_t length = (size_t)most;
-    while (length > 0 && ((uint8_t)run->utf8[length] & 0xc0) == 0x80) length--; /* not within a character */
-    return length;
+    /* Marks and what else has no width takes none of the room. */
+    const char *c = run->utf8, *end = run->utf8 + run->length;
+    for (double wide = 0; c < end; c = g_utf8_next_char(c)) {
+        wide += !g_unichar_iszerowidth(g_utf8_get_char(c));
+        if (wide > most) break;
+    }
+    return (size_t)(c - run->utf8);
 }
 
 static bool has_bound(double extent) { return extent > 0 && isfinite(extent) && extent < 1e6; }
@@ -146,24 +150,33 @@ static void extents(PangoLayout *layout, int lines, double *width, double *heigh
     *height = (double)bottom / PANGO_SCALE;
 }
 
-/* A context with a transform, of those that a thread made lately: making one takes as long as laying out a line. It never
- * changes, since its layouts would be made anew then. Ownership: the thread's. */
-static PangoContext *context_for(gesso_transform t)
-{
-    enum { CONTEXTS = 4 };
-    static _Thread_local struct {
+/* The contexts that a thread made lately. */
+typedef struct context_memory {
+    unsigned next;
+    struct {
         gesso_transform transform;
         PangoContext *context;
-    } kept[CONTEXTS];
-    static _Thread_local unsigned next;
-    /* Thread-local pointers are not unreferenced when the thread ends: this is. */
-    static GPrivate thread = G_PRIVATE_INIT((GDestroyNotify)g_ptr_array_unref);
-    for (int i = 0; i < CONTEXTS; i++) {
-        const gesso_transform *k = &kept[i].transform;
-        if (kept[i].context && k->a == t.a && k->b == t.b && k->c == t.c && k->d == t.d) return kept[i].context;
+    } kept[4];
+} context_memory;
+
+static void end_contexts(gpointer value)
+{
+    context_memory *m = value;
+    for (size_t i = 0; i < G_N_ELEMENTS(m->kept); i++) g_clear_object(&m->kept[i].context);
+    g_free(m);
+}
+
+/* A context with a transform: making one takes as long as laying out a line. It never changes, since its layouts would be
+ * made anew then. Ownership: the thread's. */
+static PangoContext *context_for(gesso_transform t)
+{
+    static GPrivate thread = G_PRIVATE_INIT(end_contexts);
+    context_memory *m = g_private_get(&thread);
+    if (!m) g_private_set(&thread, m = g_new0(context_memory, 1));
+    for (size_t i = 0; i < G_N_ELEMENTS(m->kept); i++) {
+        const gesso_transform *k = &m->kept[i].transform;
+        if (m->kept[i].context && k->a == t.a && k->b == t.b && k->c == t.c && k->d == t.d) return m->kept[i].context;
     }
-    GPtrArray *owned = g_private_get(&thread);
-    if (!owned) g_private_set(&thread, owned = g_ptr_array_new_with_free_func(g_object_unref));
     PangoContext *context = pango_font_map_create_context(pango_cairo_font_map_get_default());
     /* No hinting and no rounding: text is as wide at every scale, and measures as it draws. */
     cairo_font_options_t *options = cairo_font_options_create();
@@ -175,10 +188,9 @@ static PangoContext *context_for(gesso_transform t)
     pango_context_set_round_glyph_positions(context, FALSE);
     const PangoMatrix matrix = {.xx = t.a, .xy = t.c, .yx = t.b, .yy = t.d};
     pango_context_set_matrix(context, &matrix);
-    unsigned place = next++ % CONTEXTS;
-    if (kept[place].context) g_ptr_array_remove(owned, kept[place].context);
-    g_ptr_array_add(owned, context);
-    kept[place].transform = t, kept[place].context = context;
+    size_t place = m->next++ % G_N_ELEMENTS(m->kept);
+    g_clear_object(&m->kept[place].context);
+    m->kept[place].transform = t, m->kept[place].context = context;
     return context;
 }
 

@@ -68,6 +68,7 @@ static bool place_run(placement *p, const PangoGlyphItem *run, int x, int y)
         x += info->geometry.width;
         if (info->glyph == PANGO_GLYPH_EMPTY) continue;
         if (info->glyph & PANGO_GLYPH_UNKNOWN_FLAG) return false;
+        if (!(fabs(at * unit) < 1e7 && fabs(y * unit) < 1e7) || p->glyphs->len > MOST_GLYPHS) return false;
         int32_t quarters = (int32_t)floor((p->x + at * unit) * GESSO_GLYPH_PHASES + 0.5);
         int32_t baseline = (int32_t)floor(p->y + (y + info->geometry.y_offset) * unit + 0.5);
         int phase = quarters & (GESSO_GLYPH_PHASES - 1);
@@ -83,7 +84,7 @@ static bool place_run(placement *p, const PangoGlyphItem *run, int x, int y)
         if (right > c->right) c->right = right;
         if (bottom > c->bottom) c->bottom = bottom;
     }
-    return p->glyphs->len <= MOST_GLYPHS;
+    return true;
 }
 
 static bool place_line(placement *p, GSList *items, int x, int baseline)
@@ -156,7 +157,7 @@ static bool put_together(gesso_text_coverage *coverage, const placement *p)
 }
 
 gesso_text_coverage *gesso_text_coverage_create(
-    const gesso_text_line *line, PangoLayout *layout, int lines, double scale, int phase_x, int phase_y)
+    const gesso_text_line *line, PangoLayout *layout, int lines, double scale, int phase_x, double fraction_y)
 {
     gesso_text_coverage *coverage = calloc(1, sizeof *coverage);
     gesso_glyph_atlas *atlas = gesso_glyph_atlas_get();
@@ -164,9 +165,9 @@ gesso_text_coverage *gesso_text_coverage_create(
         free(coverage);
         return NULL;
     }
-    coverage->scale = scale, coverage->phase_x = phase_x, coverage->phase_y = phase_y;
+    coverage->scale = scale, coverage->phase_x = phase_x, coverage->fraction_y = fraction_y;
     placement p = {
-        .atlas = atlas, .scale = scale, .x = phase_x / 4.0, .y = phase_y / 4.0,
+        .atlas = atlas, .scale = scale, .x = phase_x / 4.0, .y = fraction_y,
         .glyphs = g_array_sized_new(FALSE, FALSE, sizeof(placed_glyph), 128)};
     bool placed = line->items ? place_line(&p, line->items, line->x, line->baseline) : place_lines(&p, layout, lines);
     coverage->is_drawable = placed && put_together(coverage, &p);

@@ -414,7 +414,89 @@ static void corners_have_their_own_radii(void)
     for (int way = 0; way < 2; way++) gesso_bitmap_release(shrunk[way]);
 }
 
+/* What nobody uses of an opaque pixel is nobody's alpha: zero as a new bitmap has it, or anything. */
+static void modes_take_opaque_formats_for_opaque(void)
+{
+    for (int mode = GESSO_BLEND_NORMAL; mode <= GESSO_BLEND_PLUS_LIGHTER; mode++) {
+        uint32_t found[3];
+        const uint32_t tops[] = {0, 0x7f000000, 0xff000000};
+        for (int i = 0; i < 3; i++) {
+            uint32_t pixels[4];
+            for (int k = 0; k < 4; k++) pixels[k] = tops[i] | 0x304060;
+            gesso_bitmap *bitmap = NULL;
+            CHECK_STATUS(gesso_bitmap_wrap(pixels, 4, 1, 16, GESSO_FORMAT_XRGB32, 1, NULL, NULL, &bitmap), GESSO_OK);
+            gesso_context *c = NULL;
+            CHECK_STATUS(gesso_context_create_for_bitmap(&c, bitmap), GESSO_OK);
+            gesso_context_set_blend_mode(c, (gesso_blend_mode)mode);
+            gesso_context_set_fill_color(c, 1, 0.5, 0.25, 0.8);
+            gesso_context_fill_rect(c, 0, 0, 4, 1);
+            CHECK_STATUS(gesso_context_finish(c, NULL), GESSO_OK);
+            found[i] = pixels[1];
+            gesso_bitmap_release(bitmap);
+        }
+        CHECK(found[0] == found[2] && found[1] == found[2]);
+    }
+}
+
+static void steep_gradients_reach_their_end(void)
+{
+    for (int i = 0; i < 100; i++) {
+        double length = 1 + i / 100.0;
+        gesso_gradient_stop stops[] = {{0.5, 0, 0, 0, 1}, {0.5 + length / 100, 1, 1, 1, 1}};
+        gesso_context *c = context_of(100, 1, GESSO_FORMAT_ARGB32, 1);
+        gesso_context_draw_linear_gradient(c, stops, 2, 0, 0, 100, 0, 3);
+        gesso_bitmap *bitmap = finished(c);
+        for (int x = 48; x < 55; x++) {
+            double expected = 255 * fmax(0, fmin(1, (x + 0.5 - 50) / length));
+            CHECK(fabs((pixel(bitmap, x, 0) & 255) - expected) <= 2);
+        }
+        gesso_bitmap_release(bitmap);
+    }
+}
+
+static void huge_radii_are_capsules_and_tiny_rectangles_are_tiny(void)
+{
+    gesso_context *c = context_of(100, 40, GESSO_FORMAT_ARGB32, 1);
+    gesso_context_add_rounded_rect_with_radii(c, 0, 0, 100, 40, 1.7e308, 1.7e308, 1.7e308, INFINITY);
+    gesso_context_fill_path(c, GESSO_FILL_RULE_WINDING);
+    gesso_bitmap *bitmap = finished(c);
+    CHECK(pixel(bitmap, 0, 0) == 0 && pixel(bitmap, 99, 39) == 0 && pixel(bitmap, 50, 20) == 0xff000000);
+    gesso_bitmap_release(bitmap);
+    for (int i = 0; i < 256; i++) {
+        c = context_of(3, 3, GESSO_FORMAT_ARGB32, 1);
+        gesso_context_fill_rect(c, i / 256.0, (i * 7 % 256) / 256.0, 1 / 256.0, 1 / 256.0);
+        bitmap = finished(c);
+        CHECK(pixel(bitmap, 0, 0) >> 24 <= 1);
+        gesso_bitmap_release(bitmap);
+    }
+}
+
+static void wrong_coverage_is_an_error(void)
+{
+    const uint8_t some[64] = {255};
+    const gesso_coverage bad[] = {
+        {.pixels = NULL, .stride = 8, .width = 8, .height = 1}, {.pixels = some, .stride = 7, .width = 8, .height = 1},
+        {.pixels = some, .stride = 8, .width = 8, .height = 40000}, {.pixels = some, .stride = 8, .width = 8, .height = 1, .red = NAN}};
+    for (int i = 0; i < 5; i++) {
+        gesso_context *c = context_of(8, 8, GESSO_FORMAT_ARGB32, 1);
+        CHECK(gesso_context_draw_coverage(c, i < 4 ? &bad[i] : NULL, 1));
+        CHECK_STATUS(gesso_context_finish(c, NULL), GESSO_INVALID_ARGUMENT);
+    }
+    /* Within a clip that reaches far beyond the bitmap. */
+    gesso_context *c = context_of(8, 8, GESSO_FORMAT_ARGB32, 1);
+    gesso_context_clip_to_rect(c, 0.5, 0.5, 1e6, 1e6);
+    gesso_coverage item = {.pixels = some, .stride = 8, .width = 1, .height = 1, .x = 0, .y = 0, .alpha = 1};
+    CHECK(gesso_context_draw_coverage(c, &item, 1));
+    gesso_bitmap *bitmap = finished(c);
+    CHECK(pixel(bitmap, 0, 0) >> 24 == 64);
+    gesso_bitmap_release(bitmap);
+}
+
 const check_test kernel_picture_tests[] = {
+    TEST(modes_take_opaque_formats_for_opaque, "blend modes take opaque formats for opaque"),
+    TEST(steep_gradients_reach_their_end, "steep gradients reach their end"),
+    TEST(huge_radii_are_capsules_and_tiny_rectangles_are_tiny, "huge radii make capsules, and tiny rectangles are tiny"),
+    TEST(wrong_coverage_is_an_error, "wrong coverage is an error"),
     TEST(corners_of_nine_parts_keep_their_size, "the corners of nine parts keep their size"),
     TEST(parts_that_do_not_fit_become_smaller, "parts that do not fit become smaller, and a wrong centre is an error"),
     TEST(corners_have_their_own_radii, "corners have their own radii"),

@@ -361,8 +361,9 @@ typedef struct gesso_coverage {
 } gesso_coverage;
 
 /* Draws coverage as it is, one item over the other, within the clip and times the context's alpha. False if the context
- * is in a state for which it would have to be drawn otherwise: with a shadow, a blend mode, in a layer, or within more
- * than one rounded shape; nothing is drawn then. True also when the context has failed.
+ * is in a state for which it would have to be drawn otherwise: with a shadow, a blend mode, without antialias, in a layer or
+ * an A8 bitmap, within a path or more than one rounded shape, or several items with an alpha; nothing is drawn then. True
+ * also when the context has failed.
  * Errors: INVALID_ARGUMENT for a stride below the width, over 32,766 pixels on a side, or no pixels. Since 0.1. */
 GESSO_API bool gesso_context_draw_coverage(gesso_context *context, const gesso_coverage *items, size_t count);
 
@@ -375,7 +376,7 @@ GESSO_API void gesso_context_draw_bitmap(
  * scale), the sides stretch one way, and the centre both. The centre is given as parts of the bitmap's width and height,
  * 0…1, and rounded to its pixels; corners that do not fit become smaller. An upright rectangle is rounded to whole pixels
  * of the device. Errors: those of draw_bitmap; INVALID_ARGUMENT for a centre that is not in the bitmap, UNSUPPORTED for
- * A8. Since 0.1. */
+ * A8, TOO_LARGE for over 16,777,216 pixels of the device. Since 0.1. */
 GESSO_API void gesso_context_draw_bitmap_in_parts(
     gesso_context *context, const gesso_bitmap *bitmap, double x, double y, double width, double height,
     double center_x, double center_y, double center_width, double center_height);

@@ -106,4 +106,34 @@ struct TextRasterTests {
     #expect(pixel(bitmap, 40, 30) == 0xFF80_80FF || pixel(bitmap, 40, 30) == 0xFF7F_7FFF)
     for (x, y) in [(21, 11), (70, 30), (10, 30), (59, 11)] { #expect(pixel(bitmap, x, y) == 0xFFFF_FFFF) }
   }
+
+  @Test("stand where they do in a layer, to the pixel, at every height")
+  func baselines() throws {
+    let text = Text("H", font: .system(14))
+    func top(_ bitmap: Bitmap) -> Int? { (0..<60).first { y in (0..<30).contains { pixel(bitmap, $0, y) >> 24 > 60 } } }
+    for step in 0..<64 {
+      let origin = CGPoint(x: 8, y: 6 + Double(step) / 64)
+      #expect(
+        try top(drawn(text, byCairo: false, at: origin)) == top(drawn(text, byCairo: true, at: origin)), "\(step)")
+    }
+  }
+
+  @Test("do not come back from far out")
+  func farOut() throws {
+    for x in [1e5, 1_048_576, 16_777_216, -16_777_216, 4e9] {
+      let bitmap = try drawn(Text(words, font: .system(14)), byCairo: false, at: CGPoint(x: x, y: 5))
+      #expect(alphas(bitmap).allSatisfy { $0 == 0 }, "\(x)")
+    }
+  }
+
+  @Test("are not cut for characters without a width")
+  func zeroWidth() throws {
+    let text = Text(String(repeating: "\u{200B}", count: 100) + "Hello", font: .system(12)).lines(1)
+    let plain = try Text("Hello", font: .system(12)).size()
+    #expect(try abs(text.metrics(fitting: CGSize(width: 50, height: 0)).size.width - plain.width) < 0.1)
+    let marks = String(repeating: "i" + String(repeating: "\u{301}", count: 12), count: 8) + "END"
+    let whole = try Text(marks, font: .system(12)).size().width
+    let cut = try Text(marks, font: .system(12)).lines(1).metrics(fitting: CGSize(width: whole + 5, height: 0))
+    #expect(abs(cut.size.width - whole) < 0.1 && !cut.isTruncated)
+  }
 }

@@ -3,11 +3,15 @@
 #include <lz4.h>
 #include <lz4hc.h>
 
-size_t gesso_band_scratch(size_t count, uint32_t width)
+/* What one way needs, the largest. */
+static size_t way_scratch(size_t count, uint32_t width)
 {
     size_t masks = gesso_masks_scratch(count, width), filter = gesso_filter_scratch(count);
-    return (masks > filter ? masks : filter) + 4 * count + 64; /* and a second try's bytes */
+    return masks > filter ? masks : filter;
 }
+
+/* And the bytes of a second try. */
+size_t gesso_band_scratch(size_t count, uint32_t width) { return way_scratch(count, width) + 4 * count; }
 
 size_t gesso_lz4_pack(const uint8_t *in, size_t length, gesso_blob_level level, uint8_t *out, size_t capacity)
 {
@@ -73,7 +77,7 @@ size_t gesso_band_encode(
     }
     *mode = GESSO_BAND_STORED;
     size_t best = raw, capacity = raw - 1;
-    uint8_t *tried = scratch + gesso_band_scratch(band->count, band->width) - 4 * band->count - 64;
+    uint8_t *tried = scratch + way_scratch(band->count, band->width);
     /* In rows of less than a group, a group would have its own pixels above it. */
     bool has_ways = band->pixel_size == 4 && band->width >= 8;
     size_t literals = band->count;
@@ -98,9 +102,17 @@ size_t gesso_band_encode(
     return best;
 }
 
+static bool all_opaque(const uint8_t *pixels, size_t count)
+{
+    const uint32_t *words = (const uint32_t *)pixels;
+    uint32_t all = ~0u;
+    for (size_t i = 0; i < count; i++) all &= words[i];
+    return all >> 24 == 255;
+}
+
 bool gesso_band_decode(
     gesso_band_mode mode, const uint8_t *in, size_t length, uint8_t *scratch, uint8_t *pixels, uint32_t width, size_t count,
-    size_t pixel_size)
+    size_t pixel_size, bool is_opaque)
 {
     size_t raw = count * pixel_size;
     bool has_ways = pixel_size == 4 && width >= 8;
@@ -108,22 +120,21 @@ bool gesso_band_decode(
     case GESSO_BAND_STORED:
         if (length != raw) return false;
         memcpy(pixels, in, raw);
-        return true;
+        return !is_opaque || all_opaque(pixels, count);
     case GESSO_BAND_SOLID:
-        if (length != pixel_size) return false;
-        if (pixel_size == 1) {
+        if (length != pixel_size || (is_opaque && in[3] != 255)) return false;
+        if (pixel_size == 1)
             memset(pixels, in[0], raw);
-        } else {
-            uint32_t word = gesso_load32(in), *out = (uint32_t *)pixels;
-            for (size_t i = 0; i < count; i++) out[i] = word;
-        }
+        else
+            gesso_kernels_get()->fill((uint32_t *)pixels, count, gesso_load32(in));
         return true;
     case GESSO_BAND_LZ4:
-        return length < raw && gesso_lz4_unpack(in, length, pixels, raw) == pixels;
+        return length < raw && gesso_lz4_unpack(in, length, pixels, raw) == pixels
+            && (!is_opaque || all_opaque(pixels, count));
     case GESSO_BAND_MASKS:
-        return has_ways && gesso_masks_decode(in, length, scratch, (uint32_t *)pixels, width, count);
+        return has_ways && gesso_masks_decode(in, length, scratch, (uint32_t *)pixels, width, count, is_opaque);
     case GESSO_BAND_FILTER:
-        return has_ways && gesso_filter_decode(in, length, scratch, (uint32_t *)pixels, width, count);
+        return has_ways && gesso_filter_decode(in, length, scratch, (uint32_t *)pixels, width, count, is_opaque);
     default:
         return false;
     }

@@ -26,21 +26,22 @@ size_t gesso_band_scratch(size_t count, uint32_t width);
 size_t gesso_band_encode(
     const gesso_band *band, gesso_blob_level level, uint8_t *scratch, uint8_t *out, gesso_band_mode *mode);
 
-/* Reads a band's pixels. False if the bytes are not such a band's: what was written is undefined then. */
+/* Reads a band's pixels. False if the bytes are not such a band's, or not all opaque where they have to be: what was written
+ * is undefined then. */
 bool gesso_band_decode(
     gesso_band_mode mode, const uint8_t *in, size_t length, uint8_t *scratch, uint8_t *pixels, uint32_t width, size_t count,
-    size_t pixel_size);
+    size_t pixel_size, bool is_opaque);
 
 /* The single ways; encoding returns 0 if there is not enough room. */
 size_t gesso_masks_scratch(size_t count, uint32_t width);
 size_t gesso_masks_encode(
     const gesso_band *band, gesso_blob_level level, uint8_t *scratch, uint8_t *out, size_t capacity, size_t *literals);
 bool gesso_masks_decode(
-    const uint8_t *in, size_t length, uint8_t *scratch, uint32_t *pixels, uint32_t width, size_t count);
+    const uint8_t *in, size_t length, uint8_t *scratch, uint32_t *pixels, uint32_t width, size_t count, bool is_opaque);
 size_t gesso_filter_scratch(size_t count);
 size_t gesso_filter_encode(const gesso_band *band, uint8_t *scratch, uint8_t *out, size_t capacity);
 bool gesso_filter_decode(
-    const uint8_t *in, size_t length, uint8_t *scratch, uint32_t *pixels, uint32_t width, size_t count);
+    const uint8_t *in, size_t length, uint8_t *scratch, uint32_t *pixels, uint32_t width, size_t count, bool is_opaque);
 
 /* A block by LZ4, or the bytes as they are where that is no smaller; 0 if there is not enough room. */
 size_t gesso_lz4_pack(const uint8_t *in, size_t length, gesso_blob_level level, uint8_t *out, size_t capacity);

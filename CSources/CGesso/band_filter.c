@@ -49,11 +49,12 @@ size_t gesso_filter_encode(const gesso_band *band, uint8_t *scratch, uint8_t *ou
 }
 
 bool gesso_filter_decode(
-    const uint8_t *in, size_t length, uint8_t *scratch, uint32_t *pixels, uint32_t width, size_t count)
+    const uint8_t *in, size_t length, uint8_t *scratch, uint32_t *pixels, uint32_t width, size_t count, bool must_be_opaque)
 {
     size_t pitch = pitch_of(count);
     if (length < HEAD || in[0] > (OPAQUE | UP)) return false;
     bool is_opaque = in[0] & OPAQUE, up = in[0] & UP;
+    if (must_be_opaque && !is_opaque) return false;
     in += HEAD, length -= HEAD;
     for (int i = 0; i < (is_opaque ? 3 : 4); i++) {
         size_t used;

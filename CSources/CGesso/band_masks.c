@@ -115,7 +115,7 @@ static bool masks_are_valid(const parts *p, size_t mask_bytes, size_t count, siz
 }
 
 bool gesso_masks_decode(
-    const uint8_t *in, size_t length, uint8_t *scratch, uint32_t *pixels, uint32_t width, size_t count)
+    const uint8_t *in, size_t length, uint8_t *scratch, uint32_t *pixels, uint32_t width, size_t count, bool must_be_opaque)
 {
     parts p;
     divide(&p, scratch, count, width);
@@ -130,6 +130,7 @@ bool gesso_masks_decode(
     in += coded, length -= coded;
     bool is_opaque = flags & OPAQUE, is_packed = flags & PACKED;
     int planes = is_opaque ? 3 : 4;
+    if (must_be_opaque && !is_opaque) return false;
     if (!masks_are_valid(&p, mask_bytes, count, literals)) return false;
     if (is_packed) {
         for (int i = 0; i < planes; i++) {
@@ -147,6 +148,7 @@ bool gesso_masks_decode(
         in += length - 4;
     }
     uint32_t first = gesso_load32(in), solid = is_opaque ? 0xff000000 : 0;
+    if (is_opaque && first >> 24 != 255) return false;
     for (uint32_t x = 0; x < width + 8; x++) p.row[x] = first;
     gesso_kernels_get()->expand_masks(
         pixels, count, width, p.row, p.masks, p.masks + p.group_bytes, p.words, is_packed, solid);

@@ -56,7 +56,7 @@ gesso_status gesso_blob_read_header(const uint8_t *bytes, size_t length, gesso_b
         return GESSO_UNSUPPORTED;
     if (!h->width || !h->height || !isfinite(h->scale) || h->scale <= 0 || !h->rows_per_band
         || h->band_count != gesso_blob_band_count(h->height, h->rows_per_band)
-        || (h->format == GESSO_FORMAT_XRGB32 && h->flags != GESSO_BLOB_OPAQUE))
+        || (h->format == GESSO_FORMAT_XRGB32) != (h->flags == GESSO_BLOB_OPAQUE))
         return GESSO_CORRUPT;
     if (h->total < GESSO_BLOB_HEADER + (uint64_t)GESSO_BLOB_ENTRY * h->band_count) return GESSO_CORRUPT;
     if (h->total > length) return GESSO_TRUNCATED;
@@ -78,9 +78,8 @@ gesso_status gesso_blob_check_table(const uint8_t *bytes, const gesso_blob_heade
     return offset == h->total ? GESSO_OK : GESSO_CORRUPT;
 }
 
-gesso_status gesso_blob_check_band(const uint8_t *bytes, const gesso_blob_header *h, uint32_t band)
+gesso_status gesso_blob_check_band(const uint8_t *bytes, uint32_t band)
 {
-    (void)h;
     const uint8_t *entry = bytes + GESSO_BLOB_HEADER + (size_t)GESSO_BLOB_ENTRY * band;
     uint64_t hash = XXH3_64bits(bytes + gesso_load64(entry), gesso_load32(entry + 8));
     return gesso_load64(entry + 16) == hash ? GESSO_OK : GESSO_CORRUPT;
@@ -104,26 +103,28 @@ gesso_status gesso_blob_verify(const uint8_t *bytes, size_t length)
     gesso_blob_header h;
     gesso_status status = gesso_blob_read_header(bytes, length, &h);
     if (!status) status = gesso_blob_check_table(bytes, &h);
-    for (uint32_t band = 0; !status && band < h.band_count; band++) status = gesso_blob_check_band(bytes, &h, band);
+    for (uint32_t band = 0; !status && band < h.band_count; band++) status = gesso_blob_check_band(bytes, band);
     return status;
 }
 
-gesso_status gesso_blob_band_get(const uint8_t *bytes, size_t length, uint32_t index, gesso_blob_band *band)
+gesso_status gesso_blob_bands_get(
+    const uint8_t *bytes, size_t length, uint32_t first, uint32_t count, gesso_blob_band *bands)
 {
-    if (!bytes || !band || band->struct_size < sizeof *band) return GESSO_INVALID_ARGUMENT;
+    if (!bytes || (count && (!bands || bands->struct_size < sizeof *bands))) return GESSO_INVALID_ARGUMENT;
     gesso_blob_header h;
     gesso_status status = gesso_blob_read_header(bytes, length, &h);
     if (!status) status = gesso_blob_check_table(bytes, &h);
-    if (!status && index >= h.band_count) status = GESSO_INVALID_ARGUMENT;
-    if (status) return status;
+    if (!status && (first > h.band_count || count > h.band_count - first)) status = GESSO_INVALID_ARGUMENT;
     static const char *const modes[] = {"stored", "solid", "lz4", "masks", "filter"};
-    const uint8_t *entry = bytes + GESSO_BLOB_HEADER + (size_t)GESSO_BLOB_ENTRY * index;
-    uint32_t first = index * h.rows_per_band, left = h.height - first;
-    *band = (gesso_blob_band){
-        .struct_size = band->struct_size, .mode = modes[entry[12]], .first_row = first,
-        .row_count = left < h.rows_per_band ? left : h.rows_per_band, .offset = gesso_load64(entry),
-        .length = gesso_load32(entry + 8)};
-    return GESSO_OK;
+    for (uint32_t i = 0; !status && i < count; i++) {
+        const uint8_t *entry = bytes + GESSO_BLOB_HEADER + (size_t)GESSO_BLOB_ENTRY * (first + i);
+        uint32_t row = (first + i) * h.rows_per_band, left = h.height - row;
+        bands[i] = (gesso_blob_band){
+            .struct_size = sizeof *bands, .mode = modes[entry[12]], .first_row = row,
+            .row_count = left < h.rows_per_band ? left : h.rows_per_band, .offset = gesso_load64(entry),
+            .length = gesso_load32(entry + 8)};
+    }
+    return status;
 }
 
 gesso_blob_workspace *gesso_blob_workspace_create(void) { return calloc(1, sizeof(gesso_blob_workspace)); }

@@ -7,7 +7,7 @@ static gesso_status decode_band(
 {
     size_t pixel = gesso_format_bytes_per_pixel(h->format), row = (size_t)h->width * pixel;
     uint32_t y = band * h->rows_per_band, rows = h->height - y < h->rows_per_band ? h->height - y : h->rows_per_band;
-    gesso_status status = gesso_blob_check_band(bytes, h, band);
+    gesso_status status = gesso_blob_check_band(bytes, band);
     if (status) return status;
     const uint8_t *entry = bytes + GESSO_BLOB_HEADER + (size_t)GESSO_BLOB_ENTRY * band;
     /* Straight into the target where all of the band goes there, without padding. */
@@ -16,7 +16,7 @@ static gesso_status decode_band(
     uint8_t *pixels = straight ? target : memory, *scratch = memory + (straight ? 0 : band_bytes);
     if (!gesso_band_decode(
             (gesso_band_mode)entry[12], bytes + gesso_load64(entry), gesso_load32(entry + 8), scratch, pixels, h->width,
-            (size_t)h->width * rows, pixel))
+            (size_t)h->width * rows, pixel, h->format == GESSO_FORMAT_XRGB32))
         return GESSO_CORRUPT;
     for (uint32_t i = from; !straight && i < to; i++)
         memcpy(target + (ptrdiff_t)(i - from) * stride, pixels + i * row, row);

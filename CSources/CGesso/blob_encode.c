@@ -2,10 +2,11 @@
 
 #include <lz4.h>
 
-/* The band's rows without padding, and opaque pixels with their unused byte set. */
-static void gather(const gesso_bitmap *bitmap, uint32_t y, uint32_t rows, uint8_t *pixels)
+/* The band's rows without padding, and opaque pixels with their unused byte set; where they are, if they are so. */
+static const uint8_t *gather(const gesso_bitmap *bitmap, uint32_t y, uint32_t rows, uint8_t *pixels)
 {
     size_t row = (size_t)gesso_row_bytes(bitmap->width, bitmap->format);
+    if (bitmap->format != GESSO_FORMAT_XRGB32 && bitmap->stride == (ptrdiff_t)row) return bitmap->pixels + y * row;
     for (uint32_t i = 0; i < rows; i++) {
         uint8_t *out = pixels + i * row;
         const uint8_t *in = bitmap->pixels + (ptrdiff_t)(y + i) * bitmap->stride;
@@ -14,6 +15,7 @@ static void gather(const gesso_bitmap *bitmap, uint32_t y, uint32_t rows, uint8_
         else
             memcpy(out, in, row);
     }
+    return pixels;
 }
 
 static gesso_status encode(
@@ -33,10 +35,10 @@ static gesso_status encode(
     for (uint32_t band = 0; band < bands; band++) {
         uint32_t y = band * rows, count = bitmap->height - y < rows ? bitmap->height - y : rows;
         uint8_t *out = buffer + offset, *entry = table + (size_t)GESSO_BLOB_ENTRY * band;
-        gather(bitmap, y, count, pixels);
+        const uint8_t *gathered = gather(bitmap, y, count, pixels);
         gesso_band_mode mode;
         size_t size = gesso_band_encode(
-            &(gesso_band){pixels, bitmap->width, (size_t)bitmap->width * count, pixel}, level, pixels + band_bytes, out, &mode);
+            &(gesso_band){gathered, bitmap->width, (size_t)bitmap->width * count, pixel}, level, pixels + band_bytes, out, &mode);
         memset(entry, 0, GESSO_BLOB_ENTRY);
         gesso_store64(entry, offset);
         gesso_store32(entry + 8, (uint32_t)size);

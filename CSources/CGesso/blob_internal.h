@@ -41,7 +41,7 @@ gesso_status gesso_blob_read_header(const uint8_t *bytes, size_t length, gesso_b
 /* Checks the table: that its bands follow one another and are of known modes, so that what it says can be used. */
 gesso_status gesso_blob_check_table(const uint8_t *bytes, const gesso_blob_header *header);
 /* Checks one band's bytes. */
-gesso_status gesso_blob_check_band(const uint8_t *bytes, const gesso_blob_header *header, uint32_t band);
+gesso_status gesso_blob_check_band(const uint8_t *bytes, uint32_t band);
 
 /* Memory of at least such a size, aligned for anything; null: out of it. */
 uint8_t *gesso_blob_workspace_memory(gesso_blob_workspace *workspace, size_t size);

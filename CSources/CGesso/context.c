@@ -141,32 +141,6 @@ void gesso_style_lines(cairo_t *cairo, const gesso_state *state)
     cairo_set_dash(cairo, state->dashes, state->dash_count, state->dash_phase);
 }
 
-void gesso_shape_add(cairo_t *cairo, const gesso_shape *s)
-{
-    /* The control points' distance for a quarter of a circle: (4/3)·(√2 − 1), which is at most 0.03 % off. */
-    const double quarter = 0.5522847498307936, unit = 1.0 / GESSO_GRID;
-    double x0 = s->x0 * unit, y0 = s->y0 * unit, x1 = s->x1 * unit, y1 = s->y1 * unit;
-    if (gesso_shape_is_rectangle(s)) {
-        cairo_rectangle(cairo, x0, y0, x1 - x0, y1 - y0);
-        return;
-    }
-    double rx[4], ry[4], cx[4], cy[4];
-    for (int i = 0; i < 4; i++) {
-        rx[i] = s->rx[i] * unit, ry[i] = s->ry[i] * unit;
-        cx[i] = rx[i] * (1 - quarter), cy[i] = ry[i] * (1 - quarter);
-    }
-    cairo_move_to(cairo, x0 + rx[0], y0);
-    cairo_line_to(cairo, x1 - rx[1], y0);
-    cairo_curve_to(cairo, x1 - cx[1], y0, x1, y0 + cy[1], x1, y0 + ry[1]);
-    cairo_line_to(cairo, x1, y1 - ry[2]);
-    cairo_curve_to(cairo, x1, y1 - cy[2], x1 - cx[2], y1, x1 - rx[2], y1);
-    cairo_line_to(cairo, x0 + rx[3], y1);
-    cairo_curve_to(cairo, x0 + cx[3], y1, x0, y1 - cy[3], x0, y1 - ry[3]);
-    cairo_line_to(cairo, x0, y0 + ry[0]);
-    cairo_curve_to(cairo, x0, y0 + cy[0], x0 + cx[0], y0, x0 + rx[0], y0);
-    cairo_close_path(cairo);
-}
-
 cairo_t *gesso_cairo(gesso_context *context)
 {
     if (!context->cairo) {

@@ -18,9 +18,6 @@ static void look_up(void)
     enabled = !raster || strcmp(raster, "cairo") != 0;
 }
 
-static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
-static int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
-
 /* The one shape of a clip, or null; false if there is more. */
 static bool only_shape(const gesso_clip *clip, const gesso_shape **shape)
 {
@@ -153,7 +150,7 @@ static bool draw_soft(const gesso_drawing *d, const gesso_shape *shape, double s
     gesso_soft *soft = gesso_soft_of(shape, sigma, &extra_columns, &extra_rows);
     if (!soft) return false;
     int32_t left = gesso_shape_left(shape) - soft->reach, top = gesso_shape_top(shape) - soft->reach;
-    int32_t first = larger(d->box.y0, top), end = smaller(d->box.y1, top + soft->height + extra_rows);
+    int32_t first = gesso_larger(d->box.y0, top), end = gesso_smaller(d->box.y1, top + soft->height + extra_rows);
     int32_t middle = left + soft->column, middle_end = middle + extra_columns + 1;
     int32_t right_end = left + soft->width + extra_columns;
     /* The rows in which the cover is a rectangle between straight sides. */
@@ -161,12 +158,12 @@ static bool draw_soft(const gesso_drawing *d, const gesso_shape *shape, double s
     if (cover) {
         const int32_t *ry = cover->ry;
         hidden = (cover->x0 + 255) >> 8, hidden_end = cover->x1 >> 8;
-        hidden_top = (cover->y0 + larger(ry[0], ry[1]) + 255) >> 8;
-        hidden_bottom = (cover->y1 - larger(ry[2], ry[3])) >> 8;
+        hidden_top = (cover->y0 + gesso_larger(ry[0], ry[1]) + 255) >> 8;
+        hidden_bottom = (cover->y1 - gesso_larger(ry[2], ry[3])) >> 8;
     }
     for (int32_t y = first; y < end; y++) {
         int32_t row = y - top;
-        if (row > soft->row) row = larger(soft->row, row - extra_rows);
+        if (row > soft->row) row = gesso_larger(soft->row, row - extra_rows);
         const uint8_t *pixels = soft->pixels + (ptrdiff_t)row * soft->width;
         bool hides = y >= hidden_top && y < hidden_bottom;
         int32_t from = hides ? hidden : 0, to = hides ? hidden_end : 0;
@@ -255,6 +252,13 @@ bool gesso_fast_bitmap(gesso_context *context, const gesso_bitmap *bitmap, const
     return drawn;
 }
 
+/* What gradients are drawn in: the clip's box, and within it a shape or null. False if they are for Cairo. */
+static bool begin_gradient(const gesso_context *context, gesso_box *box, const gesso_shape **clip)
+{
+    *box = gesso_clip_box(context);
+    return gesso_fast_state(context, clip) && context->state.shadow.color.alpha == 0;
+}
+
 /* Draws a ramp over the clip. False if it is for Cairo. */
 static bool draw_ramp(gesso_context *context, const gesso_ramp *ramp, gesso_box box, const gesso_shape *clip)
 {
@@ -270,14 +274,13 @@ bool gesso_fast_linear_gradient(
     gesso_context *context, const gesso_gradient_stop *stops, size_t count, double start_x, double start_y,
     double end_x, double end_y, uint32_t options)
 {
-    const gesso_state *state = &context->state;
     const gesso_shape *clip;
-    if (!gesso_fast_state(context, &clip) || state->shadow.color.alpha > 0) return false;
-    gesso_box box = gesso_clip_box(context);
+    gesso_box box;
+    if (!begin_gradient(context, &box, &clip)) return false;
     if (gesso_box_is_empty(box)) return true;
     gesso_ramp ramp;
     bool drawn = gesso_ramp_begin_linear(
-            &ramp, stops, count, &state->matrix, start_x, start_y, end_x, end_y, options, box.x1 - box.x0)
+            &ramp, stops, count, &context->state.matrix, start_x, start_y, end_x, end_y, options, box.x1 - box.x0)
         && draw_ramp(context, &ramp, box, clip);
     gesso_ramp_end(&ramp);
     return drawn;
@@ -287,14 +290,13 @@ bool gesso_fast_radial_gradient(
     gesso_context *context, const gesso_gradient_stop *stops, size_t count, double start_x, double start_y,
     double start_radius, double end_x, double end_y, double end_radius, uint32_t options)
 {
-    const gesso_state *state = &context->state;
     const gesso_shape *clip;
-    if (!gesso_fast_state(context, &clip) || state->shadow.color.alpha > 0) return false;
-    gesso_box box = gesso_clip_box(context);
+    gesso_box box;
+    if (!begin_gradient(context, &box, &clip)) return false;
     if (gesso_box_is_empty(box)) return true;
     gesso_ramp ramp;
     bool drawn = gesso_ramp_begin_radial(
-            &ramp, stops, count, &state->matrix, start_x, start_y, start_radius, end_x, end_y, end_radius, options,
+            &ramp, stops, count, &context->state.matrix, start_x, start_y, start_radius, end_x, end_y, end_radius, options,
             box.x1 - box.x0)
         && draw_ramp(context, &ramp, box, clip);
     gesso_ramp_end(&ramp);

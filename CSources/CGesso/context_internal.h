@@ -121,6 +121,9 @@ cairo_t *gesso_cairo(gesso_context *context);
 /* Takes over an error of Cairo's; called after what may fail. */
 void gesso_check_cairo(gesso_context *context);
 
+/* Cairo's context to add to the path with: less than gesso_cairo does, which drawing needs. */
+cairo_t *gesso_path_cairo(gesso_context *context);
+
 /* Adds a shape to Cairo's path, whose transform is the identity. */
 void gesso_shape_add(cairo_t *cairo, const gesso_shape *shape);
 

@@ -48,7 +48,8 @@ void gesso_context_draw_bitmap_in_parts(
     gesso_parts parts;
     divide(center_x, center_width, bitmap->width, (int32_t)wide, scale_x / bitmap->scale, parts.source[0], parts.target[0]);
     divide(center_y, center_height, bitmap->height, (int32_t)high, scale_y / bitmap->scale, parts.source[1], parts.target[1]);
-    gesso_bitmap *stretched = gesso_resampled_in_parts(bitmap, (int32_t)wide, (int32_t)high, &parts);
+    gesso_bitmap *stretched = gesso_resampled_in_parts(
+        bitmap, (int32_t)wide, (int32_t)high, &parts, context->state.interpolation == GESSO_INTERPOLATION_NONE);
     if (!stretched) {
         gesso_context_fail(context, GESSO_OUT_OF_MEMORY);
         return;

@@ -102,9 +102,6 @@ void gesso_draw_span(
 
 /* ---- Masks ---- */
 
-static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
-static int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
-
 /* The rows first ..< end of a mask all of whose columns are in the box. */
 static bool draw_whole_rows(
     const gesso_drawing *d, const gesso_mask *mask, int32_t left, int32_t top, int32_t first, int32_t end)
@@ -125,7 +122,7 @@ static bool draw_whole_rows(
 
 void gesso_draw_mask(const gesso_drawing *d, const gesso_mask *mask, int32_t left, int32_t top)
 {
-    int32_t first = larger(d->box.y0, top), end = smaller(d->box.y1, top + mask->height);
+    int32_t first = gesso_larger(d->box.y0, top), end = gesso_smaller(d->box.y1, top + mask->height);
     if (first >= end) return;
     if (left >= d->box.x0 && left + mask->width <= d->box.x1 && draw_whole_rows(d, mask, left, top, first, end)) return;
     for (int32_t y = first; y < end; y++)

@@ -35,6 +35,11 @@ static inline bool gesso_is_finite4(double a, double b, double c, double d)
 {
     return gesso_is_finite2(a, b) && gesso_is_finite2(c, d);
 }
+static inline int32_t gesso_larger(int32_t a, int32_t b) { return a > b ? a : b; }
+static inline int32_t gesso_smaller(int32_t a, int32_t b) { return a < b ? a : b; }
+/* Of numbers: what fmax and fmin call a library for. */
+static inline double gesso_at_least(double a, double b) { return a > b ? a : b; }
+static inline double gesso_at_most(double a, double b) { return a < b ? a : b; }
 static inline double gesso_clamp01(double value) { return value < 0 ? 0 : value > 1 ? 1 : value; }
 
 /* a * b / 255, rounded to nearest, exactly, for a and b up to 255. */

@@ -37,15 +37,12 @@ bool gesso_mask_make_room(gesso_mask *mask, uint32_t spans, uint32_t bytes)
 
 /* ---- Rows in closed form ---- */
 
-static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
-static int32_t smaller(int32_t a, int32_t b) { return a < b ? a : b; }
-
 /* Bytes for begin ..< end. */
 static void add_pixels(gesso_mask *mask, const gesso_row *outer, const gesso_row *inner, int32_t begin, int32_t end)
 {
     enum { CHUNK = 128 };
     for (; begin < end; begin += CHUNK) {
-        int32_t stop = smaller(end, begin + CHUNK), length = stop - begin;
+        int32_t stop = gesso_smaller(end, begin + CHUNK), length = stop - begin;
         double coverage[CHUNK] = {0};
         gesso_row_add_coverage(outer, begin, stop, 1, coverage);
         if (inner) gesso_row_add_coverage(inner, begin, stop, -1, coverage);
@@ -73,8 +70,8 @@ static void add_row(gesso_mask *mask, const gesso_row *outer, const gesso_row *i
         add_pixels(mask, outer, NULL, outer->right_begin, outer->end);
         return;
     }
-    int32_t solid = smaller(outer->left_end, inner->begin), solid_end = inner->begin;
-    int32_t right_solid = inner->end, right_solid_end = larger(outer->right_begin, inner->end);
+    int32_t solid = gesso_smaller(outer->left_end, inner->begin), solid_end = inner->begin;
+    int32_t right_solid = inner->end, right_solid_end = gesso_larger(outer->right_begin, inner->end);
     add_pixels(mask, outer, inner, outer->begin, solid);
     gesso_mask_put_span(mask, solid, solid_end - solid, full, 0);
     add_pixels(mask, outer, inner, solid_end, inner->left_end);
@@ -205,7 +202,7 @@ void gesso_mask_expand(const gesso_mask *mask, int32_t row, int32_t x, int32_t w
     if (row < 0 || row >= mask->height) return;
     for (uint32_t i = mask->rows[row].first; i < mask->rows[row].end; i++) {
         gesso_span s = mask->spans[i];
-        int32_t from = larger(s.x - x, 0), to = smaller(s.x - x + s.length, width);
+        int32_t from = gesso_larger(s.x - x, 0), to = gesso_smaller(s.x - x + s.length, width);
         if (from >= to) continue;
         if (s.value >= 0)
             memset(bytes + from, s.value, (size_t)(to - from));

@@ -43,9 +43,6 @@ static bool make_linear_taps(taps *t, int32_t begin, double scale, int32_t lines
     return true;
 }
 
-static double at_least(double a, double b) { return a > b ? a : b; }
-static double at_most(double a, double b) { return a < b ? a : b; }
-
 /* Along one axis: `begin` and `end` in 1/256 of a pixel, from the first pixel on. */
 static bool make_taps(taps *t, int32_t begin, int32_t end, int32_t lines, int32_t samples)
 {
@@ -59,18 +56,18 @@ static bool make_taps(taps *t, int32_t begin, int32_t end, int32_t lines, int32_
     double origin = begin / 256.0;
     for (int32_t i = 0; i < lines; i++) {
         /* The part of the source under this pixel; at the edges, of what of it is inside. */
-        double from = at_least(0, (i - origin) * scale), to = at_most(samples, (i + 1 - origin) * scale);
-        int32_t first = (int32_t)at_most(samples - 1, from), last = (int32_t)to;
+        double from = gesso_at_least(0, (i - origin) * scale), to = gesso_at_most(samples, (i + 1 - origin) * scale);
+        int32_t first = (int32_t)gesso_at_most(samples - 1, from), last = (int32_t)to;
         last += last < to;
         if (last <= first) last = first + 1;
-        double whole = at_most(to, samples) - at_least(from, first), sum = 0, part = whole > 0 ? 1 / whole : 0;
+        double whole = gesso_at_most(to, samples) - gesso_at_least(from, first), sum = 0, part = whole > 0 ? 1 / whole : 0;
         t->lines[i] = (gesso_tap){first, last - first, used};
         if (last - first > t->most) t->most = last - first;
         /* The difference of rounded sums: none is negative, and together they are exactly 65,536. */
         uint32_t before = 0;
         for (int32_t s = first; s < last; s++, used++) {
-            sum += whole > 0 ? at_least(0, (at_most(to, s + 1) - at_least(from, s)) * part) : 1.0 / (last - first);
-            uint32_t now = s == last - 1 ? 65536 : (uint32_t)(65536 * at_most(1, sum) + 0.5);
+            sum += whole > 0 ? gesso_at_least(0, (gesso_at_most(to, s + 1) - gesso_at_least(from, s)) * part) : 1.0 / (last - first);
+            uint32_t now = s == last - 1 ? 65536 : (uint32_t)(65536 * gesso_at_most(1, sum) + 0.5);
             t->weights[used] = now - before;
             before = now;
         }
@@ -166,8 +163,23 @@ static gesso_status resample(
     return GESSO_OK;
 }
 
+/* The sample that the middle of the line lies in. */
+static bool make_nearest_taps(taps *t, int32_t lines, int32_t samples)
+{
+    t->lines = malloc((size_t)lines * sizeof *t->lines);
+    t->weights = malloc((size_t)lines * sizeof *t->weights);
+    if (!t->lines || !t->weights) return false;
+    t->most = 1;
+    for (int32_t i = 0; i < lines; i++) {
+        t->lines[i] = (gesso_tap){(int32_t)((2 * (int64_t)i + 1) * samples / (2 * (int64_t)lines)), 1, (uint32_t)i};
+        t->weights[i] = 65536;
+    }
+    return true;
+}
+
 /* Along one axis in three parts, each from edge to edge of its own samples. */
-static bool make_parts_taps(taps *t, int32_t lines, const int32_t target[2], int32_t samples, const int32_t source[2])
+static bool make_parts_taps(
+    taps *t, int32_t lines, const int32_t target[2], int32_t samples, const int32_t source[2], bool nearest)
 {
     int32_t line_ends[] = {0, target[0], target[1], lines}, sample_ends[] = {0, source[0], source[1], samples};
     uint32_t used = 0;
@@ -177,7 +189,7 @@ static bool make_parts_taps(taps *t, int32_t lines, const int32_t target[2], int
         if (wide <= 0) continue;
         if (count <= 0) count = 1, first = first < samples ? first : samples - 1; /* nothing to stretch but the next pixel */
         taps part = {0};
-        bool fine = make_taps(&part, 0, wide * 256, wide, count);
+        bool fine = nearest ? make_nearest_taps(&part, wide, count) : make_taps(&part, 0, wide * 256, wide, count);
         uint32_t weights = fine ? part.lines[wide - 1].at + (uint32_t)part.lines[wide - 1].count : 0;
         uint32_t *grown = fine ? realloc(t->weights, (used + weights) * sizeof *grown) : NULL;
         if (grown) {
@@ -198,7 +210,7 @@ static bool make_parts_taps(taps *t, int32_t lines, const int32_t target[2], int
 typedef struct request {
     uint64_t source;             /* the bitmap's number, which no other one gets */
     int32_t x, y, width, height; /* of the rectangle: the fraction of its origin, and its size */
-    bool has_parts;
+    bool has_parts, nearest;
     gesso_parts parts;
 } request;
 
@@ -213,8 +225,8 @@ static gesso_bitmap *make(const gesso_bitmap *source, const request *r)
         int32_t source_width = (int32_t)source->width, source_height = (int32_t)source->height;
         const gesso_parts *p = &r->parts;
         bool fine = r->has_parts
-            ? make_parts_taps(&columns, width, p->target[0], source_width, p->source[0])
-                && make_parts_taps(&rows, height, p->target[1], source_height, p->source[1])
+            ? make_parts_taps(&columns, width, p->target[0], source_width, p->source[0], r->nearest)
+                && make_parts_taps(&rows, height, p->target[1], source_height, p->source[1], r->nearest)
             : make_taps(&columns, r->x, r->x + r->width, width, source_width)
                 && make_taps(&rows, r->y, r->y + r->height, height, source_height);
         status = fine ? resample(source, result, &columns, &rows) : GESSO_OUT_OF_MEMORY;
@@ -269,7 +281,7 @@ static bool matches(const entry *e, const request *r)
 {
     const request *q = &e->request;
     return e->copy && q->source == r->source && q->x == r->x && q->y == r->y && q->width == r->width
-        && q->height == r->height && q->has_parts == r->has_parts && memcmp(&q->parts, &r->parts, sizeof q->parts) == 0;
+        && q->height == r->height && q->has_parts == r->has_parts && q->nearest == r->nearest && memcmp(&q->parts, &r->parts, sizeof q->parts) == 0;
 }
 
 static gesso_bitmap *find_or_make(const gesso_bitmap *source, const request *r)
@@ -313,12 +325,13 @@ gesso_bitmap *gesso_resampled(const gesso_bitmap *source, const gesso_shape *r)
 }
 
 gesso_bitmap *gesso_resampled_in_parts(
-    const gesso_bitmap *source, int32_t width, int32_t height, const gesso_parts *parts)
+    const gesso_bitmap *source, int32_t width, int32_t height, const gesso_parts *parts, bool nearest)
 {
     return find_or_make(
         source,
         &(request){
-            .source = source->number, .width = width * 256, .height = height * 256, .has_parts = true, .parts = *parts});
+            .source = source->number, .width = width * 256, .height = height * 256, .has_parts = true, .nearest = nearest,
+            .parts = *parts});
 }
 
 void gesso_resampled_remember(size_t bytes)

@@ -15,9 +15,10 @@ typedef struct gesso_parts {
     int32_t source[2][2], target[2][2];
 } gesso_parts;
 
-/* The same in nine parts: what is outside of the centre stretches from edge to edge by itself. */
+/* The same in nine parts: what is outside of the centre stretches from edge to edge by itself; by the nearest pixels, if
+ * that is asked for. */
 gesso_bitmap *gesso_resampled_in_parts(
-    const gesso_bitmap *source, int32_t width, int32_t height, const gesso_parts *parts);
+    const gesso_bitmap *source, int32_t width, int32_t height, const gesso_parts *parts, bool nearest);
 
 /* How many bytes of them are kept at most; 0 forgets them all. For tests and benches. */
 void gesso_resampled_remember(size_t bytes);

@@ -5,7 +5,7 @@
  * at X. The right side is the left side of the mirrored shape, and a pixel's coverage is left + right − height. */
 #include "row_coverage.h"
 
-#include <math.h>
+#include "internal.h"
 
 gesso_side gesso_side_left(const gesso_shape *s, int32_t left, int32_t top)
 {
@@ -52,19 +52,17 @@ static inline double arc_integral_with(double u, double root)
 }
 
 static const double quarter_turn = 0.78539816339744831;
-static double at_least(double a, double b) { return a > b ? a : b; }
-static double at_most(double a, double b) { return a < b ? a : b; }
 
 static gesso_quarter make_quarter(double cx, double cy, double rx, double ry, double from, double to, bool is_lower)
 {
     gesso_quarter q = {cx, cy, rx, ry, from, to, is_lower, 0, 0, INFINITY, -INFINITY};
     if (!(to > from && rx > 0)) return q;
     double u = (from - cy) / ry, v = (to - cy) / ry;
-    double root_u = sqrt(at_least(0, 1 - u * u)), root_v = sqrt(at_least(0, 1 - v * v));
+    double root_u = sqrt(gesso_at_least(0, 1 - u * u)), root_v = sqrt(gesso_at_least(0, 1 - v * v));
     q.integral_from = u <= -1 ? -quarter_turn : u >= 1 ? quarter_turn : arc_integral_with(u, root_u);
     q.integral_to = v <= -1 ? -quarter_turn : v >= 1 ? quarter_turn : arc_integral_with(v, root_v);
-    q.first = cx - rx * at_least(root_u, root_v);
-    q.last = cx - rx * at_most(root_u, root_v);
+    q.first = cx - rx * gesso_at_least(root_u, root_v);
+    q.last = cx - rx * gesso_at_most(root_u, root_v);
     return q;
 }
 
@@ -90,17 +88,17 @@ static double quarter_area(const gesso_quarter *q, double x)
 
 gesso_side_row gesso_side_row_make(const gesso_side *s, int y)
 {
-    double from = at_least(y, s->top), to = at_most(y + 1, s->bottom);
+    double from = gesso_at_least(y, s->top), to = gesso_at_most(y + 1, s->bottom);
     double upper_end = s->top + s->top_ry, lower_begin = s->bottom - s->bottom_ry;
     gesso_side_row row = {.x = s->x, .first = INFINITY, .last = -INFINITY};
     row.upper = make_quarter(
-        s->x + s->top_rx, upper_end, s->top_rx, s->top_ry, from, at_most(to, upper_end), false);
+        s->x + s->top_rx, upper_end, s->top_rx, s->top_ry, from, gesso_at_most(to, upper_end), false);
     row.lower = make_quarter(
-        s->x + s->bottom_rx, lower_begin, s->bottom_rx, s->bottom_ry, at_least(from, lower_begin), to, true);
-    row.straight = at_least(0, at_most(to, lower_begin) - at_least(from, upper_end));
+        s->x + s->bottom_rx, lower_begin, s->bottom_rx, s->bottom_ry, gesso_at_least(from, lower_begin), to, true);
+    row.straight = gesso_at_least(0, gesso_at_most(to, lower_begin) - gesso_at_least(from, upper_end));
     if (row.straight > 0 || s->top_rx == 0 || s->bottom_rx == 0) row.first = row.last = s->x;
-    row.first = at_most(row.first, at_most(row.upper.first, row.lower.first));
-    row.last = at_least(row.last, at_least(row.upper.last, row.lower.last));
+    row.first = gesso_at_most(row.first, gesso_at_most(row.upper.first, row.lower.first));
+    row.last = gesso_at_least(row.last, gesso_at_least(row.upper.last, row.lower.last));
     return row;
 }
 
@@ -115,13 +113,13 @@ gesso_row gesso_row_make(const gesso_side *left, const gesso_side *right, int y,
     gesso_row p;
     p.left = gesso_side_row_make(left, y);
     p.right = gesso_side_row_make(right, y);
-    double from = at_least(y, left->top), to = at_most(y + 1, left->bottom);
-    p.height = at_least(0, to - from);
+    double from = gesso_at_least(y, left->top), to = gesso_at_most(y + 1, left->bottom);
+    p.height = gesso_at_least(0, to - from);
     double last = width;
-    p.begin = (int32_t)at_most(last, at_least(0, floor(p.left.first)));
-    p.left_end = (int32_t)at_most(last, at_least(0, ceil(p.left.last)));
-    p.right_begin = (int32_t)at_most(last, at_least(0, floor(-p.right.last)));
-    p.end = (int32_t)at_most(last, at_least(0, ceil(-p.right.first)));
+    p.begin = (int32_t)gesso_at_most(last, gesso_at_least(0, floor(p.left.first)));
+    p.left_end = (int32_t)gesso_at_most(last, gesso_at_least(0, ceil(p.left.last)));
+    p.right_begin = (int32_t)gesso_at_most(last, gesso_at_least(0, floor(-p.right.last)));
+    p.end = (int32_t)gesso_at_most(last, gesso_at_least(0, ceil(-p.right.first)));
     if (p.height <= 0 || p.end <= p.begin) p.begin = p.left_end = p.right_begin = p.end = 0;
     return p;
 }

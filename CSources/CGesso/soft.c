@@ -7,8 +7,6 @@
 /* Bytes of a plane: a corner of 200 pixels' radius with a blur of 30 fits. */
 enum { LARGEST = 1 << 20 };
 
-static int32_t larger(int32_t a, int32_t b) { return a > b ? a : b; }
-
 /* Whole pixels by which a side can be shortened without a change of its corners and their blur, and the first pixel of
  * what is flat. `first` and `last` are what its corners take. */
 static int32_t spare(int32_t begin, int32_t end, int32_t first, int32_t last, int32_t reach, int32_t *flat)
@@ -106,8 +104,8 @@ gesso_soft *gesso_soft_of(const gesso_shape *shape, double sigma, int32_t *extra
     key.x0 -= left * 256, key.x1 -= left * 256, key.y0 -= top * 256, key.y1 -= top * 256;
     int32_t column, row;
     *extra_columns = spare(
-        key.x0, key.x1, larger(key.rx[0], key.rx[3]), larger(key.rx[1], key.rx[2]), reach, &column);
-    *extra_rows = spare(key.y0, key.y1, larger(key.ry[0], key.ry[1]), larger(key.ry[2], key.ry[3]), reach, &row);
+        key.x0, key.x1, gesso_larger(key.rx[0], key.rx[3]), gesso_larger(key.rx[1], key.rx[2]), reach, &column);
+    *extra_rows = spare(key.y0, key.y1, gesso_larger(key.ry[0], key.ry[1]), gesso_larger(key.ry[2], key.ry[3]), reach, &row);
     key.x1 -= *extra_columns * 256;
     key.y1 -= *extra_rows * 256;
     soft_memory *memory = thread_memory();

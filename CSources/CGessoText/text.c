@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-static double clamp01(double value) { return value < 0 ? 0 : value > 1 ? 1 : value; }
-
 static bool is_valid(const gesso_text_run *runs, size_t count, const gesso_text_options *options)
 {
     if (!options || options->struct_size < sizeof *options || (!runs && count)) return false;
@@ -132,7 +130,7 @@ void gesso_text_draw(
         gesso_context_fail(context, status);
         return;
     }
-    drawing d = {.x = x, .y = y + (height - block->height) * clamp01(options->vertical)};
+    drawing d = {.x = x, .y = y + (height - block->height) * gesso_text_clamp01(options->vertical)};
     if (!block->is_aligned) {
         /* Unwrapped lines align with one another; the block as a whole with the rectangle. */
         double room = width - block->width;

@@ -11,8 +11,6 @@ static const double extent_limit = 1e6;
 /* Pixels of an em; glyphs are rasterized in one piece. */
 static const double em_limit = 16384;
 
-static double clamp01(double value) { return value < 0 ? 0 : value > 1 ? 1 : value; }
-
 /* Pango aborts the process when it finds no font at all. */
 static bool has_fonts(void)
 {
@@ -28,7 +26,7 @@ static void add_attribute(PangoAttrList *list, PangoAttribute *attribute, size_t
     pango_attr_list_insert(list, attribute);
 }
 
-static guint16 component(double value) { return (guint16)lround(clamp01(value) * 65535); }
+static guint16 component(double value) { return (guint16)lround(gesso_text_clamp01(value) * 65535); }
 
 static void add_attributes(PangoAttrList *list, const gesso_text_run *run, size_t start, size_t end)
 {

@@ -5,6 +5,8 @@
 
 #include "text_coverage.h"
 
+static inline double gesso_text_clamp01(double value) { return value < 0 ? 0 : value > 1 ? 1 : value; }
+
 typedef struct gesso_text_block {
     uint32_t references; /* of one thread */
     gesso_text_line line;  /* all of it, or else: */

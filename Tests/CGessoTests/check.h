@@ -36,7 +36,8 @@ typedef struct check_test {
 
 #define TEST(function, sentence) {sentence, function}
 
-extern const check_test bitmap_tests[], blob_tests[], context_tests[], blend_tests[], codec_tests[], composite_tests[],
+extern const check_test bitmap_tests[], blob_tests[], kernel_set_tests[], parts_tests[],
+    context_tests[], blend_tests[], codec_tests[], composite_tests[],
     kernel_tests[], kernel_picture_tests[];
 
 /* The pixel at (x, y) of a 32-bit bitmap. */

@@ -29,7 +29,7 @@ static void repair(uint8_t *blob, size_t length)
     uint32_t width = load32(blob + 12) % 600 + 1, height = load32(blob + 16) % 600 + 1, format = load32(blob + 20) % 3 + 1;
     uint32_t rows = load32(blob + 32) % height + 1, bands = height / rows + (height % rows != 0);
     if (HEADER + (uint64_t)bands * ENTRY > length) rows = height, bands = 1;
-    uint32_t words[] = {format == 2 ? 1 : load32(blob + 8) % 2, width, height, format};
+    uint32_t words[] = {format == 2, width, height, format};
     memcpy(blob + 8, words, sizeof words);
     double scale = 1;
     memcpy(blob + 24, &scale, 8);
@@ -117,7 +117,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     gesso_blob_band band = {.struct_size = sizeof band};
     gesso_limits limits = {.struct_size = sizeof limits, .maximum_bytes = 4 << 20};
     gesso_status probed = gesso_blob_probe(bytes, length, &info), verified = gesso_blob_verify(bytes, length);
-    gesso_blob_band_get(bytes, length, 0, &band);
+    gesso_blob_bands_get(bytes, length, 0, 1, &band);
     gesso_bitmap *bitmap = NULL;
     gesso_status decoded = gesso_blob_decode(bytes, length, &limits, &bitmap);
     require((decoded == GESSO_OK) == (bitmap != NULL));

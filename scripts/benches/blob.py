@@ -99,7 +99,7 @@ def main():
     if not common.has(PACKAGES):
         common.fail("the pictures need pillow and scikit-image, which could not be installed")
     library = common.build(
-        options.project, "scripts/benches/blob.c", options.folder / "blob.so", LIBRARIES)
+        options.project, ["blob.c"], options.folder / "blob.so", LIBRARIES)
     c = load(library)
     codecs = []
     while (name := c.blob_codec(len(codecs))) is not None:

@@ -23,11 +23,11 @@ def processor():
     return "unknown"
 
 
-def build(project, source, library, packages, folders=("CSources/CGesso",)):
+def build(project, bench_sources, library, packages, folders=("CSources/CGesso",)):
     """A library of one bench's cases, with the C targets compiled as a release is."""
     flags = subprocess.run(
         ["pkg-config", "--cflags", "--libs", *packages], check=True, capture_output=True, text=True).stdout.split()
-    sources, includes = [project / source], []
+    sources, includes = [project / "scripts/benches" / name for name in bench_sources], []
     for folder in folders:
         sources += sorted((project / folder).glob("*.c"))
         includes += [f"-I{project / folder}", f"-I{project / folder}/include"]

@@ -37,7 +37,7 @@ def main():
     common.with_peers(options.folder, PACKAGES)
     icon = options.project / "Sources/GessoScenes/Resources/palette.png"
     library = common.build(
-        options.project, "scripts/benches/raster.c", options.folder / "raster.so", LIBRARIES,
+        options.project, ["raster.c", "raster_text.c"], options.folder / "raster.so", LIBRARIES,
         ("CSources/CGesso", "CSources/CGessoText"))
     c = load(library, icon)
     peers = {}

@@ -504,8 +504,11 @@ typedef struct gesso_blob_band {
     uint32_t first_row, row_count;
     uint64_t offset, length; /* of its bytes in the blob */
 } gesso_blob_band;
-/* Errors: those of probe; INVALID_ARGUMENT for a band that is not there. Since 0.1. */
-GESSO_API gesso_status gesso_blob_band_get(const uint8_t *bytes, size_t length, uint32_t index, gesso_blob_band *band);
+/* Tells of the bands first ..< first + count, after checking the table; their bytes are not looked at. The first element's
+ * struct_size is set by the caller.
+ * Errors: those of probe; INVALID_ARGUMENT for bands that are not there. Since 0.1. */
+GESSO_API gesso_status gesso_blob_bands_get(
+    const uint8_t *bytes, size_t length, uint32_t first, uint32_t count, gesso_blob_band *bands);
 
 /* ---- Hashing ------------------------------------------------------------------------------------------------ */
 

@@ -41,13 +41,11 @@ public struct BlobInfo: Hashable, Sendable {
       guard let base = buffer.baseAddress, !buffer.isEmpty else { return (GESSO_NOT_RECOGNIZED, info, []) }
       let bytes = base.assumingMemoryBound(to: UInt8.self)
       var status = gesso_blob_probe(bytes, buffer.count, &info)
-      var bands: [gesso_blob_band] = []
-      while status == GESSO_OK, bands.count < Int(info.band_count) {
-        var band = gesso_blob_band()
-        band.struct_size = MemoryLayout<gesso_blob_band>.size
-        status = gesso_blob_band_get(bytes, buffer.count, UInt32(bands.count), &band)
-        bands.append(band)
-      }
+      guard status == GESSO_OK else { return (status, info, []) }
+      var band = gesso_blob_band()
+      band.struct_size = MemoryLayout<gesso_blob_band>.size
+      var bands = [gesso_blob_band](repeating: band, count: Int(info.band_count))
+      status = gesso_blob_bands_get(bytes, buffer.count, 0, info.band_count, &bands)
       return (status, info, bands)
     }
     guard read.0 == GESSO_OK else { throw BlobError(read.0, byteCount: blob.count) }

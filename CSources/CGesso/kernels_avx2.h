@@ -277,26 +277,39 @@ AVX2_BMI2 void avx2_expand_masks(
 }
 
 #define AVX2_SOURCE source
+#define AS_THEY_ARE(x) x
 #define OPAQUE(x) _mm256_or_si256(x, opaque)
 
-/* Pictures are opaque, or nothing, for long stretches: those are copied, or left alone. */
+/* Pictures are opaque, or nothing, for long stretches: those are copied, or left alone. Thirty-two pixels are asked at a
+ * time, which those of neither kind do not feel. */
 AVX2 void avx2_over(uint32_t *restrict target, const uint32_t *restrict source, size_t count)
 {
+    enum { AHEAD = 288 };
     const __m256i alpha = _mm256_set1_epi32((int)0xff000000);
-    size_t index = 0;
-    for (; index + 8 <= count; index += 8) {
-        __m256i pixels = _mm256_loadu_si256((const __m256i *)(source + index));
-        __m256i *out = (__m256i *)(target + index);
-        if (_mm256_testc_si256(pixels, alpha))
-            _mm256_storeu_si256(out, pixels);
-        else if (!_mm256_testz_si256(pixels, pixels))
-            _mm256_storeu_si256(out, avx2_over_pixels(pixels, _mm256_loadu_si256(out)));
+    for (; count >= 32; count -= 32, target += 32, source += 32) {
+        const __m256i *in = (const __m256i *)source;
+        __m256i *out = (__m256i *)target;
+        if (count > AHEAD) { /* rows of whole screens come from memory, which is asked for early */
+            for (int line = 32; line > 0; line -= 16) {
+                _mm_prefetch((const char *)(source + AHEAD - line), _MM_HINT_T0);
+                _mm_prefetch((const char *)(target + AHEAD - line), _MM_HINT_T0);
+            }
+        }
+        __m256i a = _mm256_loadu_si256(in), b = _mm256_loadu_si256(in + 1);
+        __m256i c = _mm256_loadu_si256(in + 2), d = _mm256_loadu_si256(in + 3);
+        if (_mm256_testc_si256(_mm256_and_si256(_mm256_and_si256(a, b), _mm256_and_si256(c, d)), alpha)) {
+            _mm256_storeu_si256(out, a), _mm256_storeu_si256(out + 1, b);
+            _mm256_storeu_si256(out + 2, c), _mm256_storeu_si256(out + 3, d);
+            continue;
+        }
+        __m256i any = _mm256_or_si256(_mm256_or_si256(a, b), _mm256_or_si256(c, d));
+        if (_mm256_testz_si256(any, any)) continue;
+        _mm256_storeu_si256(out, avx2_over_pixels(a, _mm256_loadu_si256(out)));
+        _mm256_storeu_si256(out + 1, avx2_over_pixels(b, _mm256_loadu_si256(out + 1)));
+        _mm256_storeu_si256(out + 2, avx2_over_pixels(c, _mm256_loadu_si256(out + 2)));
+        _mm256_storeu_si256(out + 3, avx2_over_pixels(d, _mm256_loadu_si256(out + 3)));
     }
-    if (index == count) return;
-    __m256i first = avx2_first(count - index);
-    __m256i there = _mm256_maskload_epi32((const int *)(target + index), first);
-    __m256i pixels = _mm256_maskload_epi32((const int *)(source + index), first);
-    _mm256_maskstore_epi32((int *)(target + index), first, avx2_over_pixels(pixels, there));
+    AVX2_EACH(AS_THEY_ARE, avx2_over_pixels(pixels, there))
 }
 
 AVX2 void avx2_over_alpha(
@@ -389,6 +402,7 @@ AVX2 void avx2_weigh_columns(
 
 #undef AVX2_SOURCE
 #undef OPAQUE
+#undef AS_THEY_ARE
 #undef AVX2_EACH
 #undef AVX2
 #undef AVX2_BMI2

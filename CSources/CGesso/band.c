@@ -51,19 +51,41 @@ static void keep_smaller(uint8_t *out, size_t *size, gesso_band_mode *mode, cons
     *mode = by;
 }
 
-/* Whether nearly all pixels of some rows are like no neighbour, as in photos. */
-static bool is_photo(const gesso_band *band)
+/* How the pixels of some rows are to their neighbours. */
+typedef struct sample {
+    size_t pixels, literals, slanted; /* unlike those above and to the left; of these, like one next to the one above */
+} sample;
+
+static sample take_sample(const gesso_band *band)
 {
     enum { ROWS = 8 };
     const uint32_t *pixels = (const uint32_t *)band->pixels;
-    size_t rows = band->count / band->width, looked_at = 0, literals = 0;
+    size_t width = band->width, rows = band->count / width;
+    sample s = {0};
     for (size_t k = 0; k < ROWS && rows > ROWS; k++) {
-        const uint32_t *row = pixels + (1 + k * (rows - 1) / ROWS) * band->width;
-        for (uint32_t x = 1; x < band->width; x++)
-            literals += (row[x] != row[x - 1]) & (row[x] != row[(ptrdiff_t)x - (ptrdiff_t)band->width]);
-        looked_at += band->width - 1;
+        const uint32_t *row = pixels + (1 + k * (rows - 1) / ROWS) * width, *above = row - width;
+        uint32_t literals = 0, slanted = 0;
+        for (size_t x = 1; x + 1 < width; x++) {
+            uint32_t literal = (row[x] != row[x - 1]) & (row[x] != above[x]);
+            literals += literal;
+            slanted += literal & ((row[x] == above[x - 1]) | (row[x] == above[x + 1]));
+        }
+        s.pixels += width - 2, s.literals += literals, s.slanted += slanted;
     }
-    return looked_at > 0 && literals * 5 > looked_at * 4;
+    return s;
+}
+
+/* Whether LZ4 would make less than `best` of a band, by what it makes of some rows in the middle. It finds what repeats
+ * elsewhere than next to a pixel: patterns, dither. */
+static bool lz4_may_win(const gesso_band *band, size_t best, uint8_t *room)
+{
+    enum { LEAST = 8192, MOST = 16384, QUICKLY = 8 };
+    size_t raw = 4 * band->count, piece = 16 * (size_t)band->width;
+    piece = piece < LEAST ? LEAST : piece > MOST ? MOST : piece;
+    if (piece > raw / 4) piece = raw / 4;
+    int packed = LZ4_compress_fast(
+        (const char *)band->pixels + (raw - piece) / 8 * 4, (char *)room, (int)piece, (int)piece, QUICKLY);
+    return packed > 0 && (double)packed * (double)raw < (double)best * (double)piece;
 }
 
 size_t gesso_band_encode(
@@ -79,22 +101,24 @@ size_t gesso_band_encode(
     size_t best = raw, capacity = raw - 1;
     uint8_t *tried = scratch + way_scratch(band->count, band->width);
     /* In rows of less than a group, a group would have its own pixels above it. */
-    bool has_ways = band->pixel_size == 4 && band->width >= 8;
-    size_t literals = band->count;
-    bool photo = has_ways && level == GESSO_BLOB_FAST && is_photo(band);
-    if (photo) {
-        size_t length = gesso_filter_encode(band, scratch, out, capacity);
-        if (length) best = length, *mode = GESSO_BAND_FILTER;
-    } else if (has_ways) {
-        size_t length = gesso_masks_encode(band, level, scratch, out, capacity, &literals);
-        if (length) best = length, *mode = GESSO_BAND_MASKS;
+    bool has_ways = band->pixel_size == 4 && band->width >= 8, is_small = level == GESSO_BLOB_SMALL;
+    bool may_repeat = !has_ways || is_small;
+    if (has_ways) {
+        sample s = take_sample(band);
+        size_t length, literals = band->count;
+        bool is_photo = s.literals * 5 > s.pixels * 4;
+        if (!is_photo || is_small) {
+            length = gesso_masks_encode(band, level, scratch, out, capacity, &literals);
+            if (length) best = length, *mode = GESSO_BAND_MASKS;
+        }
         /* Many literals are a photo's. */
-        if (level == GESSO_BLOB_SMALL || literals * 2 > band->count)
+        if (literals * 4 > band->count * 3 || is_small)
             keep_smaller(out, &best, mode, tried, gesso_filter_encode(band, scratch, tried, best), GESSO_BAND_FILTER);
+        /* Slanted gradients are LZ4's, and so may be anything with many literals. */
+        may_repeat |= s.slanted * 2 > s.literals && s.literals * 16 > s.pixels;
+        may_repeat |= literals * 4 > band->count && lz4_may_win(band, best, tried);
     }
-    /* What repeats from row to row elsewhere than right above is LZ4's: slanted and translucent gradients. */
-    bool repeats = !has_ways || *mode == GESSO_BAND_STORED || level == GESSO_BLOB_SMALL || (literals * 64 > band->count && literals * 2 <= band->count);
-    if (repeats) {
+    if (may_repeat) {
         size_t length = gesso_lz4_pack(band->pixels, raw, level, tried, best - 1);
         if (length < raw) keep_smaller(out, &best, mode, tried, length, GESSO_BAND_LZ4);
     }

@@ -8,19 +8,28 @@ static size_t pitch_of(size_t count) { return gesso_pack_padded(count) + SLACK; 
 
 size_t gesso_filter_scratch(size_t count) { return 4 * pitch_of(count) + 4 * gesso_pack_bound(count) + 4 * count + 2 * SLACK; }
 
-/* Bits that the residuals of some rows take, about: by their distance, which LZ4 is not asked about. */
-static bool is_better_up(const uint32_t *pixels, size_t count, uint32_t width)
+/* How far words are from others, as planes of their differences: about what packing makes of them. */
+static uint64_t distance(const uint32_t *words, const uint32_t *others, size_t count, uint32_t *differences, uint8_t *planes)
 {
+    const gesso_kernels *kernels = gesso_kernels_get();
+    kernels->subtract_words(differences, words, others, count);
+    kernels->split_planes(planes, count, differences, count, true);
+    uint32_t sum = 0;
+    for (size_t i = 0; i < 4 * count; i++) sum += (uint32_t)abs((int8_t)planes[i]);
+    return sum;
+}
+
+/* Whether pixels are more like those above than like those before them, in some rows. */
+static bool is_better_up(const uint32_t *pixels, size_t count, uint32_t width, uint32_t *differences, uint8_t *planes)
+{
+    enum { ROWS = 8 };
     uint64_t left = 0, up = 0;
-    size_t rows = count / width, step = rows > 16 ? rows / 8 : 2;
-    for (size_t y = 1; y < rows; y += step)
-        for (size_t i = y * width + 1; i < (y + 1) * width; i++) {
-            uint32_t by_left = gesso_split_green(gesso_subtract_bytes(pixels[i], pixels[i - 1]));
-            uint32_t by_up = gesso_split_green(gesso_subtract_bytes(pixels[i], pixels[i - width]));
-            for (int shift = 0; shift < 32; shift += 8) {
-                left += (uint64_t)abs((int8_t)(by_left >> shift)), up += (uint64_t)abs((int8_t)(by_up >> shift));
-            }
-        }
+    size_t rows = count / width;
+    for (size_t k = 0; k < ROWS && rows > 1; k++) {
+        const uint32_t *row = pixels + (1 + k * (rows - 1) / ROWS) * width + 1;
+        left += distance(row, row - 1, width - 1, differences, planes);
+        up += distance(row, row - width, width - 1, differences, planes);
+    }
     return up < left;
 }
 
@@ -32,7 +41,7 @@ size_t gesso_filter_encode(const gesso_band *band, uint8_t *scratch, uint8_t *ou
     uint32_t *residuals = (uint32_t *)(packed + ((4 * gesso_pack_bound(count) + SLACK) & ~(size_t)63));
     uint32_t all = ~0u;
     for (size_t i = 0; i < count; i++) all &= pixels[i];
-    bool is_opaque = all >> 24 == 255, up = is_better_up(pixels, count, band->width);
+    bool is_opaque = all >> 24 == 255, up = is_better_up(pixels, count, band->width, residuals, planes);
     /* The first pixel is to black, the first row to the left. */
     const gesso_kernels *kernels = gesso_kernels_get();
     size_t row = up && band->width < count ? band->width : count;
@@ -66,9 +75,8 @@ bool gesso_filter_decode(
     uint32_t *residuals = (uint32_t *)(scratch + 4 * pitch);
     const gesso_kernels *kernels = gesso_kernels_get();
     kernels->join_planes(residuals, scratch, pitch, count, !is_opaque);
-    uint32_t last = is_opaque ? 0xff000000 : 0;
     size_t row = up && width < count ? width : count;
-    for (size_t i = 0; i < row; i++) pixels[i] = last = gesso_add_bytes(last, residuals[i]);
+    kernels->running_sums(pixels, residuals, row, is_opaque ? 0xff000000 : 0);
     for (size_t begin = row; begin < count; begin += width)
         kernels->add_words(
             pixels + begin, residuals + begin, pixels + begin - width, count - begin < width ? count - begin : width);

@@ -15,14 +15,15 @@ size_t gesso_pack(uint8_t *out, uint8_t *values, size_t count)
 /* Each width stands for so many planes of two bytes: 9 and up for none that there are. */
 static bool measure(const uint8_t *widths, size_t blocks, size_t *bytes)
 {
-    size_t planes = 0;
-    for (size_t i = 0; i < blocks; i++) {
-        unsigned width = widths[i / 2] >> (i % 2 * 4) & 15;
-        if (width > 8) return false;
-        planes += width;
+    uint32_t planes = 0;
+    uint8_t wrong = 0;
+    for (size_t i = 0; i < (blocks + 1) / 2; i++) {
+        uint8_t low = widths[i] & 15, high = widths[i] >> 4;
+        planes += low + high;
+        wrong |= (low > 8) | (high > 8);
     }
-    *bytes = 2 * planes;
-    return blocks % 2 == 0 || widths[blocks / 2] >> 4 == 0;
+    *bytes = 2 * (size_t)planes;
+    return !wrong && (blocks % 2 == 0 || widths[blocks / 2] >> 4 == 0);
 }
 
 bool gesso_unpack(uint8_t *values, size_t count, const uint8_t *in, size_t length, size_t *used)

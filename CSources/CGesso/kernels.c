@@ -15,7 +15,7 @@
 #define LOOP _Pragma("clang loop vectorize(disable) interleave(disable)")
 #define NAME "scalar"
 #define WEIGHED(name) scalar_##name
-#define PACKED(name) scalar_##name
+#define SUMS(name) scalar_##name
 #include "kernels.inc"
 
 #if defined(__x86_64__)
@@ -27,21 +27,22 @@
 #define LOOP
 #define NAME "sse2"
 #define WEIGHED(name) sse2_##name
-#define PACKED(name) sse2_##name
+#define SUMS(name) sse2_##name
 #include "kernels.inc"
 
 #include "kernels_avx2.h"
+#include "kernels_avx2_blob.h"
 #define BY_HAND
-#define MASKS_BY_HAND
+#define BLOBS_BY_HAND
 #define KERNEL(name) avx2_##name
 #define TARGET __attribute__((target("avx2")))
 #define LOOP
 #define NAME "avx2"
 #define WEIGHED(name) avx2_##name
-#define PACKED(name) sse2_##name
+#define SUMS(name) sse2_##name
 #include "kernels.inc"
 #undef BY_HAND
-#undef MASKS_BY_HAND
+#undef BLOBS_BY_HAND
 #undef PACKS_BY_HAND
 #undef WEIGHED_BY_HAND
 #elif defined(__aarch64__)
@@ -50,7 +51,7 @@
 #define LOOP
 #define NAME "neon"
 #define WEIGHED(name) neon_##name
-#define PACKED(name) neon_##name
+#define SUMS(name) neon_##name
 #include "kernels.inc"
 #endif
 
@@ -59,7 +60,7 @@ const gesso_kernels *gesso_kernels_named(const char *name)
     if (strcmp(name, "scalar") == 0) return &scalar_kernels;
 #if defined(__x86_64__)
     if (strcmp(name, "sse2") == 0) return &sse2_kernels;
-    if (strcmp(name, "avx2") == 0 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
+    if (strcmp(name, "avx2") == 0 && __builtin_cpu_supports("avx2")) {
         static pthread_once_t begun = PTHREAD_ONCE_INIT;
         pthread_once(&begun, avx2_begin);
         return &avx2_kernels;

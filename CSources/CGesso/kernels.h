@@ -17,19 +17,22 @@ static inline uint32_t gesso_subtract_bytes(uint32_t a, uint32_t b)
     return ((a | 0x80808080) - (b & 0x7f7f7f7f)) ^ ((a ^ ~b) & 0x80808080);
 }
 
-/* How many bytes masks have, and how many literals there are. */
-typedef struct gesso_mask_counts {
-    size_t bytes, literals;
-} gesso_mask_counts;
+/* A band's masks: see band_masks.c. A bit for each group of eight pixels: it is marked, which means that some pixel is not as
+ * the one above. For each marked group a byte of these pixels, and a bit: some of them are as the one to the left; for each
+ * such group a byte of those. */
+typedef struct gesso_masks {
+    uint8_t *marked, *differs, *has_left, *left;
+    size_t marked_count, left_count, literal_count;
+} gesso_masks;
 
-/* The eight pixels above those from `i` on, in rows of at least eight; above the first row lies another one. Where both
+/* The `count` pixels above those from `i` on, in rows of at least eight; above the first row lies another one. Where both
  * rows are needed they are put together in `mixed`. */
 static inline const uint32_t *gesso_above(
-    const uint32_t *pixels, size_t i, uint32_t width, const uint32_t *row, uint32_t mixed[8])
+    const uint32_t *pixels, size_t i, size_t count, uint32_t width, const uint32_t *row, uint32_t *mixed)
 {
     if (i >= width) return pixels + i - width;
-    if (i + 8 <= width) return row + i;
-    for (size_t k = 0; k < 8; k++) mixed[k] = i + k < width ? row[i + k] : pixels[i + k - width];
+    if (i + count <= width) return row + i;
+    for (size_t k = 0; k < count; k++) mixed[k] = i + k < width ? row[i + k] : pixels[i + k - width];
     return mixed;
 }
 
@@ -96,15 +99,17 @@ typedef struct gesso_kernels {
      * after which up to 16 more are written. Unpacking reads just these. */
     size_t (*pack)(uint8_t *widths, uint8_t *planes, const uint8_t *values, size_t blocks);
     void (*unpack)(uint8_t *values, const uint8_t *widths, const uint8_t *planes, size_t blocks, size_t bytes);
-    /* Finds the masks of a band: see band_masks.c. The bits are 0 before. Each literal's word is written, and the one above
-     * it. There is room for 16 more of each than there can be. */
-    gesso_mask_counts (*find_masks)(
-        const uint32_t *pixels, size_t count, uint32_t width, const uint32_t *row, uint8_t *bits, uint8_t *bytes,
-        uint32_t *words, uint32_t *aboves);
-    /* The reverse, of masks that were checked. Words that are deltas are added to those above; `solid` is or'ed to words. */
-    void (*expand_masks)(
-        uint32_t *pixels, size_t count, uint32_t width, const uint32_t *row, const uint8_t *bits, const uint8_t *bytes,
-        const uint32_t *words, bool is_delta, uint32_t solid);
+    /* Finds the masks of a band and counts them; those of single bits are 0 before. `row` lies above the first row. Each
+     * literal's word is written, and the one above it, with room for 16 more than there can be. */
+    void (*find_masks)(
+        const uint32_t *pixels, size_t count, uint32_t width, const uint32_t *row, gesso_masks *masks, uint32_t *words,
+        uint32_t *aboves);
+    /* The reverse, of masks whose counts are right, behind the last byte of which two more may be read. Words that are
+     * deltas are added to those above; `solid` is or'ed to words. There may be words for eight pixels more than there are.
+     * False if pixels are as the one to the left and do not differ, or if there are not as many literals as was said. */
+    bool (*expand_masks)(
+        uint32_t *pixels, size_t count, uint32_t width, const uint32_t *row, const gesso_masks *masks, const uint32_t *words,
+        bool is_delta, uint32_t solid);
     /* Splits words into planes of bytes, a pitch from one another: green, red and blue less green, and alpha; and joins them,
      * without alpha if there is no plane of it. */
     void (*split_planes)(uint8_t *planes, size_t pitch, const uint32_t *words, size_t count, bool has_alpha);
@@ -112,6 +117,8 @@ typedef struct gesso_kernels {
     /* Takes words from one another, and adds them, each byte by itself. The result does not overlap the others. */
     void (*subtract_words)(uint32_t *differences, const uint32_t *words, const uint32_t *others, size_t count);
     void (*add_words)(uint32_t *sums, const uint32_t *words, const uint32_t *others, size_t count);
+    /* Adds words, each byte by itself, to those before them: to `last`, the first one. */
+    void (*running_sums)(uint32_t *sums, const uint32_t *words, size_t count, uint32_t last);
     /* Adds weight · sample to sums. */
     void (*accumulate)(uint32_t *sums, const uint8_t *samples, size_t count, uint32_t weight);
     /* Sums rows by weights of 1/65,536, to 1/256 of a sample: each product is cut off there. */

@@ -163,119 +163,6 @@ AVX2 void avx2_ramp(uint32_t *restrict target, size_t count, const uint16_t from
     }
 }
 
-/* ---- Masks ---- */
-
-/* For each set of pixels that are as the one to the left: which one that is, by bytes. */
-static uint64_t avx2_lefts[256];
-
-static void avx2_begin(void)
-{
-    for (unsigned mask = 0; mask < 256; mask++) {
-        uint64_t places = 0, last = 0;
-        for (unsigned k = 0; k < 8; k++) {
-            if (!(mask >> k & 1)) last = k;
-            places |= last << 8 * k;
-        }
-        avx2_lefts[mask] = places;
-    }
-}
-
-#define AVX2_BMI2 __attribute__((target("avx2,bmi2"))) static inline
-static const uint64_t avx2_places = 0x0706050403020100;
-
-AVX2_BMI2 ALWAYS_INLINE uint64_t avx2_bytes_of(unsigned mask)
-{
-    return _pdep_u64(mask, 0x0101010101010101) * 255;
-}
-AVX2_BMI2 ALWAYS_INLINE __m256i avx2_lanes(uint64_t places)
-{
-    return _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((long long)places));
-}
-
-AVX2_BMI2 gesso_mask_counts avx2_find_masks(
-    const uint32_t *pixels, size_t count, uint32_t width, const uint32_t *row, uint8_t *bits, uint8_t *bytes,
-    uint32_t *words, uint32_t *aboves)
-{
-    gesso_mask_counts c = {0, 0};
-    for (size_t i = 0; i < count; i += 8) {
-        uint32_t mixed[8];
-        const uint32_t *above = gesso_above(pixels, i, width, row, mixed);
-        uint8_t *masks = bytes + c.bytes;
-        if (i == 0 || count - i < 8) {
-            int length = count - i < 8 ? (int)(count - i) : 8;
-            size_t found = sse2_find_group(
-                pixels + i, above, i ? pixels[i - 1] : pixels[0], length, masks, words + c.literals, aboves + c.literals);
-            if (masks[0]) bits[i / 64] |= (uint8_t)(1u << i / 8 % 8), c.bytes += 2, c.literals += found;
-            continue;
-        }
-        __m256i here = _mm256_loadu_si256((const __m256i *)(pixels + i)), up = _mm256_loadu_si256((const __m256i *)above);
-        unsigned same = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(here, up)));
-        if (same == 255) continue;
-        __m256i left = _mm256_loadu_si256((const __m256i *)(pixels + i - 1));
-        unsigned as_left = (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpeq_epi32(here, left)));
-        unsigned differs = ~same & 255, literal = differs & ~as_left;
-        masks[0] = (uint8_t)differs, masks[1] = (uint8_t)literal;
-        bits[i / 64] |= (uint8_t)(1u << i / 8 % 8);
-        c.bytes += 2;
-        __m256i chosen = avx2_lanes(_pext_u64(avx2_places, avx2_bytes_of(literal)));
-        _mm256_storeu_si256((__m256i *)(words + c.literals), _mm256_permutevar8x32_epi32(here, chosen));
-        _mm256_storeu_si256((__m256i *)(aboves + c.literals), _mm256_permutevar8x32_epi32(up, chosen));
-        c.literals += (size_t)__builtin_popcount(literal);
-    }
-    return c;
-}
-
-AVX2_BMI2 ALWAYS_INLINE __m256i avx2_lane_mask(unsigned mask)
-{
-    const __m256i each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
-    return _mm256_cmpeq_epi32(_mm256_and_si256(_mm256_set1_epi32((int)mask), each), each);
-}
-
-AVX2_BMI2 void avx2_expand_masks(
-    uint32_t *pixels, size_t count, uint32_t width, const uint32_t *row, const uint8_t *bits, const uint8_t *bytes,
-    const uint32_t *words, bool is_delta, uint32_t solid)
-{
-    __m256i delta = is_delta ? _mm256_set1_epi32(-1) : _mm256_setzero_si256(), opaque = _mm256_set1_epi32((int)solid);
-    for (size_t i = 0; i < count;) {
-        if (i % 64 == 0 && bits[i / 64] == 0 && i >= width) {
-            size_t end = i + 64;
-            while (end < count && bits[end / 64] == 0) end += 64;
-            if (end > count) end = count;
-            for (size_t piece; i < end; i += piece) {
-                piece = end - i < width ? end - i : width;
-                memcpy(pixels + i, pixels + i - width, piece * 4);
-            }
-            continue;
-        }
-        uint32_t mixed[8];
-        const uint32_t *above = gesso_above(pixels, i, width, row, mixed);
-        bool is_set = bits[i / 64] >> i / 8 % 8 & 1;
-        if (count - i < 8) {
-            int length = (int)(count - i);
-            unsigned differs = is_set ? bytes[0] : 0, literal = is_set ? bytes[1] : 0;
-            sse2_expand_group(pixels + i, above, i ? pixels[i - 1] : row[0], length, differs, literal, &words, is_delta, solid);
-            return;
-        }
-        __m256i up = _mm256_loadu_si256((const __m256i *)above), result = up;
-        if (is_set) {
-            unsigned literal = bytes[1], as_left = bytes[0] & ~literal;
-            bytes += 2;
-            __m256i found = _mm256_permutevar8x32_epi32(
-                _mm256_loadu_si256((const __m256i *)words), avx2_lanes(_pdep_u64(avx2_places, avx2_bytes_of(literal))));
-            words += __builtin_popcount(literal);
-            found = _mm256_or_si256(_mm256_add_epi8(found, _mm256_and_si256(up, delta)), opaque);
-            result = _mm256_blendv_epi8(up, found, avx2_lane_mask(literal));
-            if (as_left) {
-                __m256i before = _mm256_set1_epi32((int)(i ? pixels[i - 1] : row[0]));
-                result = _mm256_permutevar8x32_epi32(result, avx2_lanes(avx2_lefts[as_left]));
-                result = _mm256_blendv_epi8(result, before, avx2_lane_mask(as_left & ~(as_left + 1)));
-            }
-        }
-        _mm256_storeu_si256((__m256i *)(pixels + i), result);
-        i += 8;
-    }
-}
-
 #define AVX2_SOURCE source
 #define AS_THEY_ARE(x) x
 #define OPAQUE(x) _mm256_or_si256(x, opaque)
@@ -405,7 +292,6 @@ AVX2 void avx2_weigh_columns(
 #undef AS_THEY_ARE
 #undef AVX2_EACH
 #undef AVX2
-#undef AVX2_BMI2
 #undef ALWAYS_INLINE
 
 #endif

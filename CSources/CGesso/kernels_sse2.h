@@ -110,4 +110,20 @@ static void sse2_unpack(uint8_t *values, const uint8_t *widths, const uint8_t *p
     }
 }
 
+/* Four words at a time: sums of pairs, of fours, and what there was before. */
+static void sse2_running_sums(uint32_t *sums, const uint32_t *words, size_t count, uint32_t last)
+{
+    __m128i before = _mm_set1_epi32((int)last);
+    size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
+        __m128i x = _mm_loadu_si128((const __m128i *)(words + i));
+        x = _mm_add_epi8(x, _mm_slli_si128(x, 4));
+        x = _mm_add_epi8(_mm_add_epi8(x, _mm_slli_si128(x, 8)), before);
+        _mm_storeu_si128((__m128i *)(sums + i), x);
+        before = _mm_shuffle_epi32(x, 0xff);
+    }
+    last = (uint32_t)_mm_cvtsi128_si32(before);
+    for (; i < count; i++) sums[i] = last = gesso_add_bytes(last, words[i]);
+}
+
 #endif

@@ -242,39 +242,97 @@ static void every_set_packs_the_same(void)
     }
 }
 
-/* A band written by hand, as BLOB.md has it: eight opaque pixels, the second of which is a literal. */
+/* A band written by hand, as BLOB.md has it: nine opaque pixels. The second is a literal, and the third is as it. */
 static void masks_are_as_they_are_described(void)
 {
     const uint8_t good[] = {
-        2, 0, 0, 0, 3, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, /* two bytes of group masks, three of masks, one literal, opaque */
-        0x01, 0x02, 0x02,                               /* one group is marked; its second pixel, which is a literal */
-        0x50, 0xf0, 0x10,                               /* green; red and blue less green */
-        0x30, 0x20, 0x10, 0xff};                        /* the first pixel */
-    size_t size = gesso_masks_scratch(8, 8);
+        1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, /* a marked group, one as the left, a literal; four bytes of masks; opaque */
+        0x01, 0x01, 0x06, 0x04,                                     /* marked, has left, differs, left */
+        0x50, 0xf0, 0x10,                                           /* green; red and blue less green */
+        0x30, 0x20, 0x10, 0xff};                                    /* the first pixel */
+    size_t size = gesso_masks_scratch(9, 9);
     uint8_t *scratch = malloc(size);
-    uint32_t pixels[8];
-    CHECK(gesso_masks_decode(good, sizeof good, scratch, pixels, 8, 8, true));
-    for (int i = 0; i < 8; i++) CHECK(pixels[i] == (i == 1 ? 0xff405060 : 0xff102030));
+    uint32_t pixels[10];
+    CHECK(gesso_masks_decode(good, sizeof good, scratch, pixels, 9, 9, true));
+    for (int i = 0; i < 9; i++) CHECK(pixels[i] == (i == 1 || i == 2 ? 0xff405060 : 0xff102030));
     const struct { size_t at; uint8_t value; } bad[] = {
-        {0, 4}, {0, 0}, {4, 2}, {4, 200}, {8, 0}, {8, 2}, {8, 9}, {12, 0}, {12, 5}, {16, 0x03}, {16, 0}, {17, 0},
-        {18, 0x04} /* a literal that is as the one above */, {18, 0x06}, {25, 0xfe}};
+        {0, 2}, {0, 0}, {0, 200}, {4, 0}, {4, 2}, {8, 0}, {8, 2}, {8, 12}, {12, 3}, {12, 5}, {12, 200}, {16, 0}, {16, 5},
+        {20, 0x03} /* another group */, {20, 0}, {20, 0x04} /* one that is not there */, {21, 0}, {21, 0x03}, {21, 0x02},
+        {22, 0}, {22, 0x02} /* as the left, and not different */, {22, 0x04}, {22, 0x0e}, {23, 0}, {23, 0x08}, {23, 0x06}, {30, 0xfe}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         uint8_t changed[sizeof good];
         memcpy(changed, good, sizeof good);
         changed[bad[i].at] = bad[i].value;
-        CHECK(!gesso_masks_decode(changed, sizeof good, scratch, pixels, 8, 8, true));
+        CHECK(!gesso_masks_decode(changed, sizeof good, scratch, pixels, 9, 9, true));
     }
-    for (size_t length = 0; length < sizeof good; length++) CHECK(!gesso_masks_decode(good, length, scratch, pixels, 8, 8, true));
-    /* A bit for a pixel that is not there. */
+    for (size_t length = 0; length < sizeof good; length++) CHECK(!gesso_masks_decode(good, length, scratch, pixels, 9, 9, true));
+    /* A bit for a pixel that is not there: the second group has one. */
     uint8_t beyond[sizeof good];
     memcpy(beyond, good, sizeof good);
-    beyond[17] = 0x82;
-    CHECK(!gesso_masks_decode(beyond, sizeof good, scratch, pixels, 8, 7, true));
+    beyond[20] = 0x02, beyond[22] = 0x03, beyond[23] = 0x02;
+    CHECK(!gesso_masks_decode(beyond, sizeof good, scratch, pixels, 9, 9, true));
+    CHECK(gesso_masks_decode(beyond, sizeof good, scratch, pixels, 9, 10, true));
     free(scratch);
+}
+
+/* The loops of bands, for rows and lengths that are no multiples of what they take at a time. */
+static void every_set_finds_the_same_masks(void)
+{
+    enum { MOST = 700, ROOM = MOST + 128 };
+    const char *names[] = {"sse2", "avx2", "neon"};
+    const gesso_kernels *sets[4] = {gesso_kernels_named("scalar")};
+    for (int i = 0; i < 3; i++) sets[i + 1] = gesso_kernels_named(names[i]);
+    uint64_t seed = 77;
+    for (int round = 0; round < 300; round++) {
+        uint32_t width = 8 + (uint32_t)random_next(&seed) % 150, row[MOST], colours = 1 + (uint32_t)random_next(&seed) % 5;
+        size_t count = width + random_next(&seed) % (MOST - width);
+        uint32_t *pixels = malloc(count * 4), rarity = 1 + (uint32_t)random_next(&seed) % 40;
+        for (size_t i = 0; i < count; i++)
+            pixels[i] = i && random_next(&seed) % rarity ? pixels[i - 1] : (uint32_t)random_next(&seed) % colours * 0x01020305;
+        for (uint32_t x = 0; x < width + 8; x++) row[x] = pixels[0];
+        gesso_masks reference = {0};
+        static uint8_t masks[4][4][ROOM];
+        static uint32_t words[4][ROOM], aboves[4][ROOM], sums[4][ROOM];
+        static uint8_t planes[4][4 * ROOM];
+        memset(masks, 0, sizeof masks), memset(planes, 0, sizeof planes);
+        for (int n = 0; n < 4; n++) {
+            if (!sets[n]) continue;
+            gesso_masks m = {.marked = masks[n][0], .has_left = masks[n][1], .differs = masks[n][2], .left = masks[n][3]};
+            sets[n]->find_masks(pixels, count, width, row, &m, words[n], aboves[n]);
+            if (n == 0) reference = m;
+            CHECK(m.marked_count == reference.marked_count && m.left_count == reference.left_count);
+            CHECK(m.literal_count == reference.literal_count);
+            size_t groups = (count + 7) / 8, literals = m.literal_count;
+            CHECK(memcmp(m.marked, reference.marked, (groups + 7) / 8) == 0);
+            CHECK(memcmp(m.has_left, reference.has_left, (m.marked_count + 7) / 8) == 0);
+            CHECK(memcmp(m.differs, reference.differs, m.marked_count) == 0);
+            CHECK(memcmp(m.left, reference.left, m.left_count) == 0);
+            CHECK(memcmp(words[n], words[0], literals * 4) == 0 && memcmp(aboves[n], aboves[0], literals * 4) == 0);
+            uint32_t deltas[ROOM] = {0}, *exactly = malloc(count * 4);
+            for (size_t i = 0; i < literals; i++) deltas[i] = gesso_subtract_bytes(words[n][i], aboves[n][i]);
+            CHECK(sets[n]->expand_masks(exactly, count, width, row, &m, words[n], false, 0));
+            CHECK(memcmp(exactly, pixels, count * 4) == 0);
+            CHECK(sets[n]->expand_masks(exactly, count, width, row, &m, deltas, true, 0));
+            CHECK(memcmp(exactly, pixels, count * 4) == 0);
+            m.literal_count++;
+            CHECK(!sets[n]->expand_masks(exactly, count, width, row, &m, words[n], false, 0));
+            free(exactly);
+            sets[n]->split_planes(planes[n], count, pixels, count, round % 2);
+            CHECK(memcmp(planes[n], planes[0], 4 * count) == 0);
+            uint32_t *joined = sums[n];
+            sets[n]->join_planes(joined, planes[n], count, count, round % 2);
+            for (size_t i = 0; i < count; i++) CHECK((joined[i] ^ pixels[i]) << (round % 2 ? 0 : 8) == 0);
+            sets[n]->running_sums(sums[n], pixels, count, 0x80ff0133);
+            CHECK(memcmp(sums[n], sums[0], count * 4) == 0);
+        }
+        for (size_t i = 0; i < count; i++) CHECK(gesso_subtract_bytes(sums[0][i], i ? sums[0][i - 1] : 0x80ff0133) == pixels[i]);
+        free(pixels);
+    }
 }
 
 const check_test blob_tests[] = {
     TEST(masks_are_as_they_are_described, "masks are as they are described, and refused if they contradict themselves"),
+    TEST(every_set_finds_the_same_masks, "every instruction set finds the same masks, planes and sums, and takes them back"),
     TEST(every_set_packs_the_same, "every instruction set packs the same, and reads no byte more"),
     TEST(every_picture_comes_back, "a blob gives every picture back, whatever mode is for it"),
     TEST(rows_are_decoded_by_themselves, "rows are decoded by themselves"),

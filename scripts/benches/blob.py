@@ -1,73 +1,18 @@
 """The blob bench: sizes, and encoding and decoding by turns, against QOI, libspng, zstd, Blosc, LZ4 and memcpy.
 
-The pictures: what our scenes draw, icons of the system's theme, gradients and text that are drawn here, and photos that
-scikit-image ships. `blob.py PROJECT [--quick] [--only PREFIX] [--json FILE]`, called by scripts/bench.
+The pictures are blob_pictures.py's. `blob.py PROJECT [--quick] [--only PREFIX] [--json FILE]`, called by scripts/bench.
 """
 
 import ctypes
 import io
 import math
-import pathlib
 import statistics
-import subprocess
 
+import blob_pictures
 import common
 
 PACKAGES = {"PIL": "pillow", "skimage": "scikit-image"}
 LIBRARIES = ["cairo", "spng", "liblz4", "libxxhash", "libzstd", "blosc"]
-PHOTOS = ("astronaut", "chelsea", "coffee", "rocket")
-
-
-def png(image):
-    stream = io.BytesIO()
-    image.convert("RGBA").save(stream, "png", compress_level=1)
-    return stream.getvalue()
-
-
-def gradients():
-    """A slanted one, and one whose alpha fades."""
-    from PIL import Image
-
-    slanted, fading = Image.new("RGBA", (390, 240)), Image.new("RGBA", (390, 240))
-    slanted.putdata([((x + y) * 255 // 630, x * 255 // 390, 255 - y, 255) for y in range(240) for x in range(390)])
-    fading.putdata([(40, 90, 200, (x + y) * 255 // 630) for y in range(240) for x in range(390)])
-    return {"gradient-slanted": slanted, "gradient-fading": fading}
-
-
-def scene_pictures(project, folder):
-    """Pages of the scenes, and the cell that they begin with."""
-    from PIL import Image
-
-    out = folder / "scenes"
-    if not (out / "packages-cached-1.png").exists():
-        command = [project / "scripts/profile", "--mode", "cached", "--seconds", "0.5", "--quick", "--out", out]
-        result = subprocess.run([str(part) for part in command], capture_output=True, text=True)
-        if result.returncode:
-            common.fail(f"the scenes cannot be drawn\n{result.stderr}")
-    pages = {path.stem.replace("-cached", ""): Image.open(path) for path in sorted(out.glob("*-cached-*.png"))}
-    cells = {
-        "cell-circle": pages["circles-0"].crop((0, 0, 214, 200)),
-        "cell-package": pages["packages-0"].crop((0, 0, 780, 180)),
-    }
-    return pages | cells
-
-
-def icons():
-    """Large ones of the theme, every so many, so that it does not matter which."""
-    from PIL import Image
-
-    paths = [path for path in sorted(pathlib.Path("/usr/share/icons").rglob("*.png")) if path.stat().st_size > 2000]
-    chosen = {}
-    for path in paths[:: max(1, len(paths) // 12)]:
-        chosen.setdefault(f"icon-{path.stem}", Image.open(path))
-    return chosen
-
-
-def photos():
-    from PIL import Image
-    from skimage import data
-
-    return {f"photo-{name}": Image.fromarray(getattr(data, name)()) for name in PHOTOS}
 
 
 def load(library):
@@ -87,9 +32,11 @@ def measure(c, codecs, encodes, repeats):
          if not (encodes and name == "gesso-small")}, repeats)
 
 
-def webp_size(image):
+def webp_size(png):
+    from PIL import Image
+
     stream = io.BytesIO()
-    image.convert("RGBA").save(stream, "webp", lossless=True, exact=True)
+    Image.open(io.BytesIO(png)).save(stream, "webp", lossless=True, exact=True)
     return len(stream.getvalue())
 
 
@@ -105,27 +52,22 @@ def main():
     while (name := c.blob_codec(len(codecs))) is not None:
         codecs.append(name.decode())
     table = common.Table("blob", options.json)
-    groups = {
-        "ui": scene_pictures(options.project, options.folder) | gradients() | icons(),
-        "photo": photos(),
-    }
-    for group, images in groups.items():
+    for half, group, pictures in blob_pictures.all_pictures(options.project, options.folder):
         ratios = {}
 
         def add(name, what, unit, ours, peer, theirs):
             table.add(f"{name}/{what}", unit, ours, peer, theirs)
             ratios.setdefault((what, unit, peer), []).append((ours, theirs))
 
-        for name, image in images.items():
+        for name, png in pictures.items():
             if not name.startswith(options.only):
                 continue
-            bytes_ = png(image)
-            if not c.blob_set(bytes_, len(bytes_)):
+            if not c.blob_set(png, len(png)):
                 common.fail(f"{name} does not come back as it was")
             sizes = {codec: c.blob_size(index) for index, codec in enumerate(codecs)}
             for peer in ("gesso-small", "lz4", "qoi", "spng", "zstd-1", "blosc"):
                 add(name, "size", "bytes", sizes["gesso"], peer, sizes[peer])
-            add(name, "size", "bytes", sizes["gesso"], "webp-lossless", webp_size(image))
+            add(name, "size", "bytes", sizes["gesso"], "webp-lossless", webp_size(png))
             add(name, "size-small", "bytes", sizes["gesso-small"], "zstd-1", sizes["zstd-1"])
             for what, encodes in (("decode", False), ("encode", True)):
                 times = measure(c, codecs, encodes, 3 if options.quick else 9)
@@ -134,7 +76,8 @@ def main():
         for (what, unit, peer), pairs in ratios.items():
             ours = math.exp(statistics.fmean(math.log(pair[0]) for pair in pairs))
             theirs = math.exp(statistics.fmean(math.log(pair[1]) for pair in pairs))
-            table.add(f"{group}-mean/{what}", unit, ours, peer, theirs)
+            mean = f"{group}-mean" if half == blob_pictures.TOLD else f"{group}-chosen-by-mean"
+            table.add(f"{mean}/{what}", unit, ours, peer, theirs)
     table.finish()
 
 

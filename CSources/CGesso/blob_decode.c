@@ -1,85 +1,101 @@
 #include "blob_internal.h"
 
-/* Decodes one band, and copies the rows from ..< to of it, counted from its own first, to where they belong. */
-static gesso_status decode_band(
-    const uint8_t *bytes, const gesso_blob_header *h, uint32_t band, uint8_t *memory, uint32_t from, uint32_t to,
-    uint8_t *target, ptrdiff_t stride)
+/* The rows first ..< end, and where they go. */
+typedef struct rows_to_decode {
+    const uint8_t *bytes;
+    const gesso_blob_header *header;
+    uint32_t first, end;
+    uint8_t *target;
+    ptrdiff_t stride;
+    size_t band_bytes; /* of pixels, aligned */
+} rows_to_decode;
+
+static gesso_status decode_band(void *context, uint32_t band, uint8_t *memory)
 {
+    const rows_to_decode *r = context;
+    const gesso_blob_header *h = r->header;
     size_t pixel = gesso_format_bytes_per_pixel(h->format), row = (size_t)h->width * pixel;
-    uint32_t y = band * h->rows_per_band, rows = h->height - y < h->rows_per_band ? h->height - y : h->rows_per_band;
-    gesso_status status = gesso_blob_check_band(bytes, band);
-    if (status) return status;
-    const uint8_t *entry = bytes + GESSO_BLOB_HEADER + (size_t)GESSO_BLOB_ENTRY * band;
+    uint32_t top = band * h->rows_per_band, rows = h->height - top < h->rows_per_band ? h->height - top : h->rows_per_band;
+    if (!gesso_blob_band_is_intact(r->bytes, band)) return GESSO_CORRUPT;
+    const uint8_t *entry = gesso_blob_entry(r->bytes, band);
+    uint32_t from = r->first > top ? r->first - top : 0, to = r->end - top < rows ? r->end - top : rows;
+    uint8_t *target = r->target + (ptrdiff_t)(top + from - r->first) * r->stride;
     /* Straight into the target where all of the band goes there, without padding. */
-    bool straight = from == 0 && to == rows && stride == (ptrdiff_t)row;
-    size_t band_bytes = (row * rows + 63) & ~(size_t)63;
-    uint8_t *pixels = straight ? target : memory, *scratch = memory + (straight ? 0 : band_bytes);
+    bool straight = from == 0 && to == rows && r->stride == (ptrdiff_t)row;
+    uint8_t *pixels = straight ? target : memory;
     if (!gesso_band_decode(
-            (gesso_band_mode)entry[12], bytes + gesso_load64(entry), gesso_load32(entry + 8), scratch, pixels, h->width,
-            (size_t)h->width * rows, pixel, h->format == GESSO_FORMAT_XRGB32))
+            (gesso_band_mode)entry[12], r->bytes + gesso_load64(entry), gesso_load32(entry + 8), memory + r->band_bytes, pixels,
+            h->width, (size_t)h->width * rows, pixel, h->format == GESSO_FORMAT_XRGB32))
         return GESSO_CORRUPT;
     for (uint32_t i = from; !straight && i < to; i++)
-        memcpy(target + (ptrdiff_t)(i - from) * stride, pixels + i * row, row);
+        memcpy(target + (ptrdiff_t)(i - from) * r->stride, pixels + i * row, row);
     return GESSO_OK;
 }
 
 /* The rows first ..< end, of a blob whose table was checked. */
 static gesso_status decode_rows(
-    const uint8_t *bytes, const gesso_blob_header *h, gesso_blob_workspace *workspace, uint32_t first, uint32_t end,
-    uint8_t *target, ptrdiff_t stride)
+    gesso_blob_reader *reader, const gesso_blob_reading *reading, uint32_t first, uint32_t end, const gesso_bitmap *bitmap)
 {
+    const gesso_blob_header *h = &reader->header;
+    if (first == end) return GESSO_OK;
     uint32_t most = h->rows_per_band < h->height ? h->rows_per_band : h->height;
     size_t row = (size_t)h->width * gesso_format_bytes_per_pixel(h->format), band_bytes = (row * most + 63) & ~(size_t)63;
-    uint8_t *memory = gesso_blob_workspace_memory(
-        workspace, band_bytes + gesso_band_scratch((size_t)h->width * most, h->width));
-    gesso_status status = memory ? GESSO_OK : GESSO_OUT_OF_MEMORY;
-    for (uint32_t y = first; !status && y < end;) {
-        uint32_t band = y / h->rows_per_band, top = band * h->rows_per_band;
-        uint32_t bottom = h->height - top < h->rows_per_band ? h->height : top + h->rows_per_band;
-        uint32_t last = bottom < end ? bottom : end;
-        status = decode_band(bytes, h, band, memory, y - top, last - top, target + (ptrdiff_t)(y - first) * stride, stride);
-        y = last;
-    }
+    rows_to_decode rows = {reader->bytes, h, first, end, bitmap->pixels, bitmap->stride, band_bytes};
+    uint32_t band = first / h->rows_per_band, last = (end - 1) / h->rows_per_band + 1;
+    gesso_band_result result = gesso_blob_each_band(
+        band, last, gesso_blob_threads(reading ? reading->thread_count : 1, (uint64_t)(end - first) * h->width, last - band),
+        reading ? reading->workspace : NULL, band_bytes + gesso_band_scratch((size_t)h->width * most, h->width), decode_band,
+        &rows);
+    if (result.status == GESSO_CORRUPT)
+        gesso_blob_refuse(
+            reader, GESSO_CORRUPT, gesso_load64(gesso_blob_entry(reader->bytes, result.band)),
+            gesso_blob_band_is_intact(reader->bytes, result.band) ? "bytes of a band" : "checksum of a band");
+    return result.status;
+}
+
+static bool is_valid(const gesso_blob_reading *reading) { return !reading || reading->struct_size >= sizeof *reading; }
+
+static gesso_status finish(const gesso_blob_reader *reader, gesso_blob_reading *reading, gesso_status status)
+{
+    if (status && reading) reading->fault.offset = reader->fault.offset, reading->fault.what = reader->fault.what;
     return status;
 }
 
-gesso_status gesso_blob_decode(
-    const uint8_t *bytes, size_t length, const gesso_limits *limits, gesso_bitmap **result)
+gesso_status gesso_blob_decode(const uint8_t *bytes, size_t length, gesso_blob_reading *reading, gesso_bitmap **result)
 {
-    if (!bytes || !result) return GESSO_INVALID_ARGUMENT;
-    gesso_blob_header h;
-    gesso_status status = gesso_blob_read_header(bytes, length, &h);
-    if (!status) status = gesso_limits_check(limits, h.width, h.height, gesso_format_bytes_per_pixel(h.format));
-    if (!status) status = gesso_blob_check_table(bytes, &h);
-    gesso_bitmap *bitmap;
-    if (!status) status = gesso_bitmap_create_uninitialized(h.width, h.height, h.format, h.scale, &bitmap);
-    if (status) return status;
-    gesso_blob_workspace own = {0};
-    status = decode_rows(bytes, &h, &own, 0, h.height, bitmap->pixels, bitmap->stride);
-    free(own.memory);
+    if (!bytes || !result || !is_valid(reading)) return GESSO_INVALID_ARGUMENT;
+    gesso_blob_reader reader = {.bytes = bytes, .length = length};
+    const gesso_blob_header *h = &reader.header;
+    gesso_status status = gesso_blob_read_header(&reader);
+    if (!status) {
+        status = gesso_limits_check(
+            reading ? reading->limits : NULL, h->width, h->height, gesso_format_bytes_per_pixel(h->format));
+        if (status) gesso_blob_refuse(&reader, status, 12, "size of the picture");
+    }
+    if (!status) status = gesso_blob_check_table(&reader);
+    gesso_bitmap *bitmap = NULL;
+    if (!status) status = gesso_bitmap_create_uninitialized(h->width, h->height, h->format, h->scale, &bitmap);
+    if (!status) status = decode_rows(&reader, reading, 0, h->height, bitmap);
     if (status)
         gesso_bitmap_release(bitmap);
     else
         *result = bitmap;
-    return status;
+    return finish(&reader, reading, status);
 }
 
 gesso_status gesso_blob_decode_rows(
-    const uint8_t *bytes, size_t length, gesso_blob_workspace *workspace, uint32_t first, uint32_t count,
-    gesso_bitmap *bitmap)
+    const uint8_t *bytes, size_t length, gesso_blob_reading *reading, uint32_t first, uint32_t count, gesso_bitmap *bitmap)
 {
-    if (!bytes || !bitmap) return GESSO_INVALID_ARGUMENT;
+    if (!bytes || !bitmap || !is_valid(reading)) return GESSO_INVALID_ARGUMENT;
     if (gesso_bitmap_is_frozen(bitmap)) return GESSO_FROZEN;
-    gesso_blob_header h;
-    gesso_status status = gesso_blob_read_header(bytes, length, &h);
-    if (!status) status = gesso_blob_check_table(bytes, &h);
-    if (status) return status;
-    if (first > h.height || count > h.height - first || count > bitmap->height || bitmap->width != h.width
-        || bitmap->format != h.format)
+    gesso_blob_reader reader = {.bytes = bytes, .length = length};
+    const gesso_blob_header *h = &reader.header;
+    gesso_status status = gesso_blob_read_header(&reader);
+    if (!status) status = gesso_blob_check_table(&reader);
+    if (!status
+        && (first > h->height || count > h->height - first || count > bitmap->height || bitmap->width != h->width
+            || bitmap->format != h->format))
         return GESSO_INVALID_ARGUMENT;
-    gesso_blob_workspace own = {0};
-    status = decode_rows(
-        bytes, &h, workspace ? workspace : &own, first, first + count, bitmap->pixels, bitmap->stride);
-    free(own.memory);
-    return status;
+    if (!status) status = decode_rows(&reader, reading, first, first + count, bitmap);
+    return finish(&reader, reading, status);
 }

@@ -18,32 +18,65 @@ static const uint8_t *gather(const gesso_bitmap *bitmap, uint32_t y, uint32_t ro
     return pixels;
 }
 
-static gesso_status encode(
-    const gesso_bitmap *bitmap, gesso_blob_level level, gesso_blob_workspace *workspace, uint8_t *buffer, size_t *length)
+/* Where a picture's bands are written: each with room for its pixels, which is the most that it can take. */
+typedef struct writing {
+    const gesso_bitmap *bitmap;
+    gesso_blob_level level;
+    uint8_t *buffer;
+    uint32_t rows_per_band, band_count;
+    size_t row, band_bytes; /* bytes of a row, and of a band's pixels, aligned */
+} writing;
+
+static uint8_t *place_of(const writing *w, uint32_t band)
 {
+    size_t table = (size_t)GESSO_BLOB_ENTRY * w->band_count;
+    return w->buffer + GESSO_BLOB_HEADER + table + (size_t)band * w->rows_per_band * w->row;
+}
+
+/* Writes a band to its place, and all but the offset to the table. */
+static gesso_status encode_band(void *context, uint32_t band, uint8_t *memory)
+{
+    const writing *w = context;
+    uint32_t y = band * w->rows_per_band, left = w->bitmap->height - y, rows = left < w->rows_per_band ? left : w->rows_per_band;
+    const uint8_t *pixels = gather(w->bitmap, y, rows, memory);
+    uint8_t *out = place_of(w, band), *entry = w->buffer + GESSO_BLOB_HEADER + (size_t)GESSO_BLOB_ENTRY * band;
+    gesso_band_mode mode;
+    size_t size = gesso_band_encode(
+        &(gesso_band){pixels, w->bitmap->width, (size_t)w->bitmap->width * rows, gesso_format_bytes_per_pixel(w->bitmap->format)},
+        w->level, memory + w->band_bytes, out, &mode);
+    memset(entry, 0, GESSO_BLOB_ENTRY);
+    gesso_store32(entry + 8, (uint32_t)size);
+    entry[12] = (uint8_t)mode;
+    gesso_store64(entry + 16, XXH3_64bits(out, size));
+    return GESSO_OK;
+}
+
+gesso_status gesso_blob_encode(
+    const gesso_bitmap *bitmap, const gesso_blob_options *options, uint8_t *buffer, size_t capacity, size_t *length)
+{
+    if (!bitmap || !buffer || !length || (options && options->struct_size < sizeof *options)) return GESSO_INVALID_ARGUMENT;
+    if (options && (unsigned)options->level > GESSO_BLOB_SMALL) return GESSO_INVALID_ARGUMENT;
+    if (capacity < gesso_blob_bound(bitmap)) return GESSO_BUFFER_TOO_SMALL;
     size_t row = (size_t)gesso_row_bytes(bitmap->width, bitmap->format);
-    size_t pixel = gesso_format_bytes_per_pixel(bitmap->format);
-    uint32_t rows = gesso_blob_rows_per_band(row), bands = gesso_blob_band_count(bitmap->height, rows);
     if (row > LZ4_MAX_INPUT_SIZE) return GESSO_TOO_LARGE;
+    uint32_t rows = gesso_blob_rows_per_band(row), bands = gesso_blob_band_count(bitmap->height, rows);
     uint32_t most = rows < bitmap->height ? rows : bitmap->height;
-    size_t band_bytes = (row * most + 63) & ~(size_t)63;
-    uint8_t *pixels = gesso_blob_workspace_memory(
-        workspace, band_bytes + gesso_band_scratch((size_t)bitmap->width * most, bitmap->width));
-    if (!pixels) return GESSO_OUT_OF_MEMORY;
+    size_t pixels = (size_t)bitmap->width * most;
+    writing w = {bitmap, options ? options->level : GESSO_BLOB_FAST, buffer, rows, bands, row, (row * most + 63) & ~(size_t)63};
+    uint32_t threads = gesso_blob_threads(
+        options ? options->thread_count : 1, (uint64_t)bitmap->width * bitmap->height, bands);
+    gesso_band_result result = gesso_blob_each_band(
+        0, bands, threads, options ? options->workspace : NULL, w.band_bytes + gesso_band_scratch(pixels, bitmap->width),
+        encode_band, &w);
+    if (result.status) return result.status;
+    /* They come together. */
     uint8_t *table = buffer + GESSO_BLOB_HEADER;
     uint64_t offset = GESSO_BLOB_HEADER + (uint64_t)GESSO_BLOB_ENTRY * bands;
     for (uint32_t band = 0; band < bands; band++) {
-        uint32_t y = band * rows, count = bitmap->height - y < rows ? bitmap->height - y : rows;
-        uint8_t *out = buffer + offset, *entry = table + (size_t)GESSO_BLOB_ENTRY * band;
-        const uint8_t *gathered = gather(bitmap, y, count, pixels);
-        gesso_band_mode mode;
-        size_t size = gesso_band_encode(
-            &(gesso_band){gathered, bitmap->width, (size_t)bitmap->width * count, pixel}, level, pixels + band_bytes, out, &mode);
-        memset(entry, 0, GESSO_BLOB_ENTRY);
+        uint8_t *entry = table + (size_t)GESSO_BLOB_ENTRY * band;
+        uint32_t size = gesso_load32(entry + 8);
         gesso_store64(entry, offset);
-        gesso_store32(entry + 8, (uint32_t)size);
-        entry[12] = (uint8_t)mode;
-        gesso_store64(entry + 16, XXH3_64bits(out, size));
+        memmove(buffer + offset, place_of(&w, band), size);
         offset += size;
     }
     gesso_blob_write_header(
@@ -54,20 +87,6 @@ static gesso_status encode(
             .table_hash = XXH3_64bits(table, (size_t)GESSO_BLOB_ENTRY * bands)});
     *length = (size_t)offset;
     return GESSO_OK;
-}
-
-gesso_status gesso_blob_encode(
-    const gesso_bitmap *bitmap, const gesso_blob_options *options, uint8_t *buffer, size_t capacity, size_t *length)
-{
-    if (!bitmap || !buffer || !length || (options && options->struct_size < sizeof *options)) return GESSO_INVALID_ARGUMENT;
-    if (options && (unsigned)options->level > GESSO_BLOB_SMALL) return GESSO_INVALID_ARGUMENT;
-    if (capacity < gesso_blob_bound(bitmap)) return GESSO_BUFFER_TOO_SMALL;
-    gesso_blob_workspace own = {0};
-    gesso_status status = encode(
-        bitmap, options ? options->level : GESSO_BLOB_FAST, options && options->workspace ? options->workspace : &own, buffer,
-        length);
-    free(own.memory);
-    return status;
 }
 
 gesso_status gesso_blob_encode_new(

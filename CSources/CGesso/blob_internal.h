@@ -21,6 +21,14 @@ typedef struct gesso_blob_header {
     uint64_t total, table_hash;
 } gesso_blob_header;
 
+/* Bytes that claim to be a blob, and its header once it is read. The first check that fails says why in `fault`. */
+typedef struct gesso_blob_reader {
+    const uint8_t *bytes;
+    size_t length;
+    gesso_blob_header header;
+    gesso_blob_fault fault;
+} gesso_blob_reader;
+
 struct gesso_blob_workspace {
     uint8_t *memory;
     size_t size;
@@ -37,13 +45,28 @@ static inline void gesso_store64(uint8_t *p, uint64_t v) { memcpy(p, &v, 8); }
 uint32_t gesso_blob_rows_per_band(uint64_t row_bytes);
 uint32_t gesso_blob_band_count(uint32_t height, uint32_t rows);
 void gesso_blob_write_header(uint8_t *buffer, const gesso_blob_header *header);
-gesso_status gesso_blob_read_header(const uint8_t *bytes, size_t length, gesso_blob_header *header);
+gesso_status gesso_blob_refuse(gesso_blob_reader *reader, gesso_status status, uint64_t offset, const char *what);
+gesso_status gesso_blob_read_header(gesso_blob_reader *reader);
 /* Checks the table: that its bands follow one another and are of known modes, so that what it says can be used. */
-gesso_status gesso_blob_check_table(const uint8_t *bytes, const gesso_blob_header *header);
-/* Checks one band's bytes. */
-gesso_status gesso_blob_check_band(const uint8_t *bytes, uint32_t band);
+gesso_status gesso_blob_check_table(gesso_blob_reader *reader);
+/* A band's entry of the table, and whether the band's bytes have its checksum. */
+static inline const uint8_t *gesso_blob_entry(const uint8_t *bytes, uint32_t band)
+{
+    return bytes + GESSO_BLOB_HEADER + (size_t)GESSO_BLOB_ENTRY * band;
+}
+bool gesso_blob_band_is_intact(const uint8_t *bytes, uint32_t band);
 
-/* Memory of at least such a size, aligned for anything; null: out of it. */
-uint8_t *gesso_blob_workspace_memory(gesso_blob_workspace *workspace, size_t size);
+/* Works on each of the bands first ..< end by some threads, the calling one among them, each with its own memory of so many
+ * bytes, aligned for anything. Tells of the lowest band for which `work` gave an error; others may not have been worked on. */
+typedef gesso_status (*gesso_band_work)(void *context, uint32_t band, uint8_t *memory);
+typedef struct gesso_band_result {
+    gesso_status status;
+    uint32_t band;
+} gesso_band_result;
+gesso_band_result gesso_blob_each_band(
+    uint32_t first, uint32_t end, uint32_t threads, gesso_blob_workspace *workspace, size_t memory_size, gesso_band_work work,
+    void *context);
+/* How many threads are worth it, of those that the caller allows. */
+uint32_t gesso_blob_threads(uint32_t allowed, uint64_t pixels, uint32_t bands);
 
 #endif

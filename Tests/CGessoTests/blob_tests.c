@@ -74,7 +74,7 @@ static void every_picture_comes_back(void)
                     gesso_bitmap *bitmap = picture(kind, sizes[s][0], sizes[s][1], (gesso_format)format), *back = NULL;
                     size_t length;
                     uint8_t *blob = encoded(bitmap, (gesso_blob_level)level, &length);
-                    CHECK_STATUS(gesso_blob_verify(blob, length), GESSO_OK);
+                    CHECK_STATUS(gesso_blob_verify(blob, length, NULL), GESSO_OK);
                     CHECK_STATUS(gesso_blob_decode(blob, length, NULL, &back), GESSO_OK);
                     CHECK(back && rows_are_same(bitmap, 0, back, 0, sizes[s][1]));
                     gesso_blob_info info = {.struct_size = sizeof info};
@@ -104,7 +104,7 @@ static void rows_are_decoded_by_themselves(void)
     gesso_bitmap *bitmap = picture(5, 301, 700, GESSO_FORMAT_ARGB32); /* some bands */
     size_t length;
     uint8_t *blob = encoded(bitmap, GESSO_BLOB_FAST, &length);
-    gesso_blob_workspace *workspace = gesso_blob_workspace_create();
+    gesso_blob_reading reading = {.struct_size = sizeof reading, .workspace = gesso_blob_workspace_create()};
     uint64_t seed = 3;
     /* Into a bitmap with a padded stride, in whose other rows nothing changes. */
     static uint8_t memory[1300 * 720];
@@ -113,7 +113,7 @@ static void rows_are_decoded_by_themselves(void)
         gesso_bitmap *target = NULL;
         memset(memory, 0xee, sizeof memory);
         CHECK_STATUS(gesso_bitmap_wrap(memory, 301, 710, 1300, GESSO_FORMAT_ARGB32, 1, NULL, NULL, &target), GESSO_OK);
-        CHECK_STATUS(gesso_blob_decode_rows(blob, length, i % 2 ? workspace : NULL, first, count, target), GESSO_OK);
+        CHECK_STATUS(gesso_blob_decode_rows(blob, length, i % 2 ? &reading : NULL, first, count, target), GESSO_OK);
         CHECK(rows_are_same(bitmap, first, target, 0, count));
         for (size_t k = 0; k < 96; k++) CHECK(memory[(size_t)count * 1300 + 1204 + k] == 0xee && memory[(size_t)count * 1300 + k] == 0xee);
         gesso_bitmap_release(target);
@@ -124,7 +124,7 @@ static void rows_are_decoded_by_themselves(void)
     CHECK_STATUS(gesso_blob_decode_rows(blob, length, NULL, 0, 5, narrow), GESSO_INVALID_ARGUMENT);
     gesso_bitmap_freeze(small);
     CHECK_STATUS(gesso_blob_decode_rows(blob, length, NULL, 0, 5, small), GESSO_FROZEN);
-    gesso_blob_workspace_release(workspace);
+    gesso_blob_workspace_release(reading.workspace);
     gesso_bitmap_release(small);
     gesso_bitmap_release(narrow);
     gesso_bitmap_release(bitmap);
@@ -182,13 +182,15 @@ static void forged_blobs_are_read_safely(void)
                 }
                 repair(forged, length);
                 gesso_limits limits = {.struct_size = sizeof limits, .maximum_bytes = 1 << 20};
+                gesso_blob_reading reading = {.struct_size = sizeof reading, .limits = &limits};
                 gesso_bitmap *back = NULL;
-                if (gesso_blob_decode(forged, length, &limits, &back) == GESSO_OK) {
+                if (gesso_blob_decode(forged, length, &reading, &back) == GESSO_OK) {
                     accepted++;
                     CHECK(is_as_opaque_as_it_says(back));
                     gesso_bitmap_release(back);
                 } else {
                     refused++;
+                    CHECK(reading.fault.what != NULL && reading.fault.offset <= length);
                 }
             }
             free(forged);
@@ -330,12 +332,114 @@ static void every_set_finds_the_same_masks(void)
     }
 }
 
+static void threads_write_the_same(void)
+{
+    gesso_bitmap *bitmap = picture(5, 1500, 1100, GESSO_FORMAT_XRGB32), *back = NULL;
+    size_t length, shared_length = 0, bound = gesso_blob_bound(bitmap);
+    uint8_t *blob = encoded(bitmap, GESSO_BLOB_FAST, &length), *shared = malloc(bound);
+    gesso_blob_workspace *workspace = gesso_blob_workspace_create();
+    for (uint32_t threads = 1; threads < 100; threads = threads * 3 + 1) {
+        gesso_blob_options options = {.struct_size = sizeof options, .workspace = workspace, .thread_count = threads};
+        CHECK_STATUS(gesso_blob_encode(bitmap, &options, shared, bound, &shared_length), GESSO_OK);
+        CHECK(shared_length == length && memcmp(shared, blob, length) == 0);
+        gesso_blob_reading reading = {.struct_size = sizeof reading, .workspace = workspace, .thread_count = threads};
+        CHECK_STATUS(gesso_blob_decode(shared, length, &reading, &back), GESSO_OK);
+        CHECK(rows_are_same(bitmap, 0, back, 0, 1100));
+        gesso_bitmap_release(back);
+        /* The first of damaged bands is the one that is told. */
+        gesso_blob_band bands[12] = {{.struct_size = sizeof *bands}};
+        CHECK_STATUS(gesso_blob_bands_get(shared, length, 0, 12, bands), GESSO_OK);
+        for (int i = 11; i > 2; i -= 3) shared[bands[i].offset + bands[i].length / 2] ^= 4;
+        CHECK_STATUS(gesso_blob_decode(shared, length, &reading, &back), GESSO_CORRUPT);
+        CHECK(reading.fault.offset == bands[5].offset && strcmp(reading.fault.what, "checksum of a band") == 0);
+    }
+    gesso_blob_workspace_release(workspace);
+    free(shared);
+    gesso_free(blob);
+    gesso_bitmap_release(bitmap);
+}
+
+/* What a changed byte is refused for, and where. */
+static void faults_say_what_and_where(void)
+{
+    gesso_bitmap *bitmap = picture(5, 301, 700, GESSO_FORMAT_ARGB32);
+    size_t length;
+    uint8_t *blob = encoded(bitmap, GESSO_BLOB_FAST, &length), *copy = malloc(length + 1);
+    gesso_blob_band last = {.struct_size = sizeof last};
+    CHECK_STATUS(gesso_blob_bands_get(blob, length, 3, 1, &last), GESSO_OK);
+    const struct { size_t at; int change; size_t cut; gesso_status status; uint64_t offset; const char *what; } cases[] = {
+        {0, 1, 0, GESSO_NOT_RECOGNIZED, 0, "mark"},
+        {0, 0, length - 30, GESSO_TRUNCATED, 30, "header"},
+        {0, 0, 7, GESSO_TRUNCATED, length - 7, "bytes"},
+        {4, 3, 0, GESSO_UNSUPPORTED, 4, "version"},
+        {13, 1, 0, GESSO_CORRUPT, 56, "checksum of the header"},
+        {64 + 9, 1, 0, GESSO_CORRUPT, 48, "checksum of the table"},
+        {last.offset + 20, 1, 0, GESSO_CORRUPT, last.offset, "checksum of a band"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        memcpy(copy, blob, length);
+        copy[cases[i].at] ^= (uint8_t)cases[i].change;
+        gesso_blob_fault fault = {.struct_size = sizeof fault};
+        CHECK_STATUS(gesso_blob_verify(copy, length - cases[i].cut, &fault), cases[i].status);
+        CHECK(fault.offset == cases[i].offset && strcmp(fault.what, cases[i].what) == 0);
+        gesso_blob_reading reading = {.struct_size = sizeof reading};
+        gesso_bitmap *back = NULL;
+        CHECK_STATUS(gesso_blob_decode(copy, length - cases[i].cut, &reading, &back), cases[i].status);
+        CHECK(reading.fault.offset == cases[i].offset && strcmp(reading.fault.what, cases[i].what) == 0);
+    }
+    gesso_limits limits = {.struct_size = sizeof limits, .maximum_height = 699};
+    gesso_blob_reading reading = {.struct_size = sizeof reading, .limits = &limits};
+    gesso_bitmap *back = NULL;
+    CHECK_STATUS(gesso_blob_decode(blob, length, &reading, &back), GESSO_OVER_LIMIT);
+    CHECK(reading.fault.offset == 12 && strcmp(reading.fault.what, "size of the picture") == 0);
+    free(copy);
+    gesso_free(blob);
+    gesso_bitmap_release(bitmap);
+}
+
+/* Blobs that version 1.0 of the format wrote, of every mode, kind of pixel and number of bands: they are read for ever.
+ * They lie in Tests/Fixtures/blobs; GESSO_KEEP_BLOBS=1 writes those that are missing, and never another one over them. */
+static void kept_blobs_are_read_for_ever(void)
+{
+    unsigned modes = 0;
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int format = GESSO_FORMAT_ARGB32; format <= GESSO_FORMAT_A8; format++) {
+            bool has_bands = kind == 1;
+            gesso_bitmap *bitmap = picture(kind, has_bands ? 301 : 40, has_bands ? 300 : 26, (gesso_format)format), *back = NULL;
+            char path[100];
+            snprintf(path, sizeof path, "Tests/Fixtures/blobs/1.0-%d-%d.gbl", kind, format);
+            FILE *file = fopen(path, "rb");
+            static uint8_t blob[1 << 16];
+            if (!file && getenv("GESSO_KEEP_BLOBS")) {
+                size_t length;
+                uint8_t *bytes = encoded(bitmap, GESSO_BLOB_FAST, &length);
+                FILE *kept = fopen(path, "wb");
+                CHECK(kept && fwrite(bytes, 1, length, kept) == length && fclose(kept) == 0);
+                gesso_free(bytes);
+                file = fopen(path, "rb");
+            }
+            CHECK(file != NULL);
+            if (!file) continue;
+            size_t length = fread(blob, 1, sizeof blob, file);
+            fclose(file);
+            CHECK_STATUS(gesso_blob_decode(blob, length, NULL, &back), GESSO_OK);
+            CHECK(rows_are_same(bitmap, 0, back, 0, gesso_bitmap_height(bitmap)));
+            CHECK(gesso_bitmap_scale(back) == gesso_bitmap_scale(bitmap) && gesso_bitmap_format(back) == (gesso_format)format);
+            for (uint32_t band = 0; band < 2; band++) modes |= 1u << blob[64 + 24 * band * has_bands + 12];
+            gesso_bitmap_release(back);
+            gesso_bitmap_release(bitmap);
+        }
+    CHECK(modes == 31);
+}
+
 const check_test blob_tests[] = {
     TEST(masks_are_as_they_are_described, "masks are as they are described, and refused if they contradict themselves"),
     TEST(every_set_finds_the_same_masks, "every instruction set finds the same masks, planes and sums, and takes them back"),
     TEST(every_set_packs_the_same, "every instruction set packs the same, and reads no byte more"),
     TEST(every_picture_comes_back, "a blob gives every picture back, whatever mode is for it"),
     TEST(rows_are_decoded_by_themselves, "rows are decoded by themselves"),
+    TEST(threads_write_the_same, "a picture that threads share is written and read as by one"),
+    TEST(faults_say_what_and_where, "a fault says what does not fit, and at which byte"),
+    TEST(kept_blobs_are_read_for_ever, "blobs that an older version wrote are read"),
     TEST(forged_blobs_are_read_safely, "a forged blob with the right checksums is read safely"),
     TEST(a_level_is_not_larger_for_trying_more, "the level small is not larger than fast"),
     {0}};

@@ -95,11 +95,11 @@ static void limits_come_first(void)
         {.struct_size = sizeof(gesso_limits), .maximum_bytes = 300 * 500 * 4 - 1}};
     for (int i = 0; i < 3; i++) {
         CHECK_STATUS(gesso_png_decode(png, png_length, &limits[i], &decoded), GESSO_OVER_LIMIT);
-        CHECK_STATUS(gesso_blob_decode(blob, blob_length, &limits[i], &decoded), GESSO_OVER_LIMIT);
+        CHECK_STATUS(gesso_blob_decode(blob, blob_length, &(gesso_blob_reading){.struct_size = sizeof(gesso_blob_reading), .limits = &limits[i]}, &decoded), GESSO_OVER_LIMIT);
     }
     gesso_limits fits = {
         .struct_size = sizeof fits, .maximum_width = 300, .maximum_height = 500, .maximum_bytes = 300 * 500 * 4};
-    CHECK_STATUS(gesso_blob_decode(blob, blob_length, &fits, &decoded), GESSO_OK);
+    CHECK_STATUS(gesso_blob_decode(blob, blob_length, &(gesso_blob_reading){.struct_size = sizeof(gesso_blob_reading), .limits = &fits}, &decoded), GESSO_OK);
     gesso_bitmap_release(decoded);
     gesso_free(png);
     free(blob);

@@ -96,12 +96,12 @@ static void require(bool condition)
 
 static void read_rows(const uint8_t *bytes, size_t length, const gesso_blob_info *info, const gesso_bitmap *whole)
 {
-    static gesso_blob_workspace *workspace;
-    if (!workspace) workspace = gesso_blob_workspace_create();
+    static gesso_blob_reading reading = {.struct_size = sizeof reading};
+    if (!reading.workspace) reading.workspace = gesso_blob_workspace_create();
     gesso_bitmap *part;
     if (gesso_bitmap_create(info->width, info->height, info->format, 1, &part)) return;
     uint32_t first = info->height / 3, count = info->height / 2;
-    require(gesso_blob_decode_rows(bytes, length, workspace, first, count, part) == GESSO_OK);
+    require(gesso_blob_decode_rows(bytes, length, &reading, first, count, part) == GESSO_OK);
     size_t row = info->width * gesso_format_bytes_per_pixel(info->format);
     for (uint32_t y = 0; y < count; y++)
         require(memcmp(
@@ -116,12 +116,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     gesso_blob_info info = {.struct_size = sizeof info};
     gesso_blob_band band = {.struct_size = sizeof band};
     gesso_limits limits = {.struct_size = sizeof limits, .maximum_bytes = 4 << 20};
-    gesso_status probed = gesso_blob_probe(bytes, length, &info), verified = gesso_blob_verify(bytes, length);
+    gesso_blob_reading reading = {.struct_size = sizeof reading, .limits = &limits};
+    gesso_status probed = gesso_blob_probe(bytes, length, &info), verified = gesso_blob_verify(bytes, length, NULL);
     gesso_blob_bands_get(bytes, length, 0, 1, &band);
     gesso_bitmap *bitmap = NULL;
-    gesso_status decoded = gesso_blob_decode(bytes, length, &limits, &bitmap);
+    gesso_status decoded = gesso_blob_decode(bytes, length, &reading, &bitmap);
     require((decoded == GESSO_OK) == (bitmap != NULL));
-    if (decoded != GESSO_OK) return 0;
+    if (decoded != GESSO_OK) {
+        require(reading.fault.what && reading.fault.offset <= length);
+        return 0;
+    }
     require(probed == GESSO_OK && verified == GESSO_OK && gesso_bitmap_width(bitmap) == info.width);
     read_rows(bytes, length, &info, bitmap);
     for (int level = GESSO_BLOB_FAST; level <= GESSO_BLOB_SMALL && info.width * info.height < 4096; level++) {

@@ -40,7 +40,8 @@ static size_t encode_fast(uint8_t *out, size_t capacity) { return encode_gesso(G
 static size_t encode_small(uint8_t *out, size_t capacity) { return encode_gesso(GESSO_BLOB_SMALL, out, capacity); }
 static void decode_gesso(const uint8_t *in, size_t length)
 {
-    if (gesso_blob_decode_rows(in, length, workspace, 0, (uint32_t)height, target)) abort();
+    gesso_blob_reading reading = {.struct_size = sizeof reading, .workspace = workspace};
+    if (gesso_blob_decode_rows(in, length, &reading, 0, (uint32_t)height, target)) abort();
 }
 
 static size_t encode_lz4(uint8_t *out, size_t capacity)

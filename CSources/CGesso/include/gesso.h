@@ -453,6 +453,7 @@ typedef struct gesso_blob_options {
     size_t struct_size;
     gesso_blob_level level;
     gesso_blob_workspace *workspace; /* null: memory for this call only */
+    uint32_t thread_count; /* that may work on a picture of over a megapixel, the calling one among them; 0 and 1: only that */
 } gesso_blob_options;
 
 /* Bytes that a blob of this bitmap has at most; 0 for null. */
@@ -479,23 +480,39 @@ typedef struct gesso_blob_info {
 /* Reads and checks the header only. Errors: NOT_RECOGNIZED, TRUNCATED, CORRUPT, UNSUPPORTED. Since 0.1. */
 GESSO_API gesso_status gesso_blob_probe(const uint8_t *bytes, size_t length, gesso_blob_info *info);
 
+/* What is wrong with the bytes of a blob. */
+typedef struct gesso_blob_fault {
+    size_t struct_size;
+    uint64_t offset;  /* of the byte at which it was seen; where bytes are missing, how many there are */
+    const char *what; /* what does not fit there: "checksum of a band", "width" */
+} gesso_blob_fault;
+
+/* How to decode. Null instead of it: default limits, and memory for this call only. */
+typedef struct gesso_blob_reading {
+    size_t struct_size;
+    const gesso_limits *limits;      /* null: the default ones */
+    gesso_blob_workspace *workspace; /* null: memory for this call only */
+    uint32_t thread_count;           /* as in gesso_blob_options */
+    gesso_blob_fault fault;          /* written after an error that the bytes are the reason of */
+} gesso_blob_reading;
+
 /* Decodes into a new mutable bitmap. Nothing is allocated before header, table and limits are checked, and each
  * band's checksum is checked before it is decoded.
  * Errors: those of probe, OVER_LIMIT, OUT_OF_MEMORY. Thread-safety: any thread. Since 0.1. */
 GESSO_API gesso_status gesso_blob_decode(
-    const uint8_t *bytes, size_t length, const gesso_limits *limits, gesso_bitmap **bitmap);
+    const uint8_t *bytes, size_t length, gesso_blob_reading *reading, gesso_bitmap **bitmap);
 
 /* Decodes the rows first ..< first + count into the first rows of a bitmap of the same width and format, which stays as it
- * is elsewhere; only the bands that hold these rows are read. After an error the rows may hold anything.
- * - workspace: null for memory for this call only.
+ * is elsewhere; only the bands that hold these rows are read. After an error the rows may hold anything. Limits do not
+ * matter: the bitmap is there.
  * Errors: those of decode; INVALID_ARGUMENT for rows that are not there, or a bitmap of another width or format, or too low;
  * FROZEN. Since 0.1. */
 GESSO_API gesso_status gesso_blob_decode_rows(
-    const uint8_t *bytes, size_t length, gesso_blob_workspace *workspace, uint32_t first, uint32_t count,
-    gesso_bitmap *bitmap);
+    const uint8_t *bytes, size_t length, gesso_blob_reading *reading, uint32_t first, uint32_t count, gesso_bitmap *bitmap);
 
-/* Checks header, table and all checksums, without decoding. Errors: those of probe. Since 0.1. */
-GESSO_API gesso_status gesso_blob_verify(const uint8_t *bytes, size_t length);
+/* Checks header, table and all checksums, without decoding. `fault` may be null, and is written after an error.
+ * Errors: those of probe. Since 0.1. */
+GESSO_API gesso_status gesso_blob_verify(const uint8_t *bytes, size_t length, gesso_blob_fault *fault);
 
 /* What one band is like. */
 typedef struct gesso_blob_band {

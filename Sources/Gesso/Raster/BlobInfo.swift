@@ -35,28 +35,27 @@ public struct BlobInfo: Hashable, Sendable {
 
   /// Reads and checks header and table, and not the bands. Thread-safety: any thread.
   public init(_ blob: Data) throws(BlobError) {
-    let read = blob.withUnsafeBytes { buffer -> (gesso_status, gesso_blob_info, [gesso_blob_band]) in
+    let read = blob.withUnsafeBytes { buffer -> (gesso_blob_info, [gesso_blob_band])? in
       var info = gesso_blob_info()
       info.struct_size = MemoryLayout<gesso_blob_info>.size
-      guard let base = buffer.baseAddress, !buffer.isEmpty else { return (GESSO_NOT_RECOGNIZED, info, []) }
-      let bytes = base.assumingMemoryBound(to: UInt8.self)
-      var status = gesso_blob_probe(bytes, buffer.count, &info)
-      guard status == GESSO_OK else { return (status, info, []) }
+      let bytes = Self.bytes(of: buffer)
+      guard gesso_blob_probe(bytes, buffer.count, &info) == GESSO_OK else { return nil }
       var band = gesso_blob_band()
       band.struct_size = MemoryLayout<gesso_blob_band>.size
       var bands = [gesso_blob_band](repeating: band, count: Int(info.band_count))
-      status = gesso_blob_bands_get(bytes, buffer.count, 0, info.band_count, &bands)
-      return (status, info, bands)
+      guard gesso_blob_bands_get(bytes, buffer.count, 0, info.band_count, &bands) == GESSO_OK else { return nil }
+      return (info, bands)
     }
-    guard read.0 == GESSO_OK else { throw BlobError(read.0, byteCount: blob.count) }
-    let info = read.1
+    // Which finds the same fault first, and says where it is.
+    guard let read else { throw Self.fault(of: blob) ?? .outOfMemory }
+    let info = read.0
     width = Int(info.width)
     height = Int(info.height)
     scale = CGFloat(info.scale)
     format = PixelFormat(info.format)
     isOpaque = info.is_opaque
     byteCount = Int(info.total_bytes)
-    bands = read.2.map { band in
+    bands = read.1.map { band in
       let first = Int(band.first_row)
       return Band(
         mode: String(cString: band.mode), rows: first..<first + Int(band.row_count), offset: Int(band.offset),
@@ -66,10 +65,18 @@ public struct BlobInfo: Hashable, Sendable {
 
   /// Checks header, table and every checksum, without decoding. Thread-safety: any thread.
   public static func verify(_ blob: Data) throws(BlobError) {
-    let status = blob.withUnsafeBytes { buffer -> gesso_status in
-      guard let base = buffer.baseAddress, !buffer.isEmpty else { return GESSO_NOT_RECOGNIZED }
-      return gesso_blob_verify(base.assumingMemoryBound(to: UInt8.self), buffer.count)
-    }
-    guard status == GESSO_OK else { throw BlobError(status, byteCount: blob.count) }
+    if let fault = fault(of: blob) { throw fault }
+  }
+
+  private static func fault(of blob: Data) -> BlobError? {
+    var fault = gesso_blob_fault()
+    fault.struct_size = MemoryLayout<gesso_blob_fault>.size
+    let status = blob.withUnsafeBytes { gesso_blob_verify(bytes(of: $0), $0.count, &fault) }
+    return status == GESSO_OK ? nil : BlobError(status, fault)
+  }
+
+  /// Bytes as C takes them: an empty buffer may have no address, and C wants one.
+  static func bytes(of buffer: UnsafeRawBufferPointer) -> UnsafePointer<UInt8> {
+    buffer.baseAddress?.assumingMemoryBound(to: UInt8.self) ?? UnsafePointer(bitPattern: 1)!
   }
 }

@@ -103,8 +103,19 @@ struct BitmapTests {
     #expect(throws: BlobError.notABlob) { try Bitmap(decoding: Data("no".utf8)) }
     #expect(throws: BlobError.notABlob) { try Bitmap(decoding: Data()) }
     #expect(throws: BlobError.overLimit) { try Bitmap(decoding: blob, maximumByteCount: 30 * 20 * 4 - 1) }
+    #expect(throws: BlobError.overLimit) { try Bitmap(decoding: blob, maximumSize: CGSize(width: 30, height: 19)) }
+    #expect(throws: BlobError.overLimit) { try Bitmap(decoding: blob, maximumSize: CGSize(width: 29, height: 20)) }
+    #expect(try Bitmap(decoding: blob, maximumSize: CGSize(width: 30, height: 20)).width == 30)
     blob[blob.count - 1] ^= 1
-    #expect(throws: BlobError.corrupt) { try Bitmap(decoding: blob) }
+    let fault = BlobError.corrupt("checksum of a band", offset: 64 + 24)
+    #expect(throws: fault) { try Bitmap(decoding: blob) }
+    #expect(throws: fault) { try BlobInfo.verify(blob) }
+    #expect("\(fault)" == "the blob is damaged: wrong checksum of a band at byte 88")
+    #expect(try BlobInfo(blob).bands.count == 1, "which looks at no band")
+    blob[4] = 2
+    let newer = BlobError.unsupported("version", offset: 4)
+    #expect(throws: newer) { try Bitmap(decoding: blob) }
+    #expect(throws: newer) { try BlobInfo(blob) }
   }
 
   @Test("is told apart from one with another pixel, size, scale or format")

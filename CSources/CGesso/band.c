@@ -112,7 +112,10 @@ size_t gesso_band_encode(
             if (length) best = length, *mode = GESSO_BAND_MASKS;
         }
         /* Many literals are a photo's. */
-        if (literals * 4 > band->count * 3 || is_small)
+        if (*mode == GESSO_BAND_STORED) {
+            length = gesso_filter_encode(band, scratch, out, capacity);
+            if (length) best = length, *mode = GESSO_BAND_FILTER;
+        } else if (literals * 4 > band->count * 3 || is_small)
             keep_smaller(out, &best, mode, tried, gesso_filter_encode(band, scratch, tried, best), GESSO_BAND_FILTER);
         /* Slanted gradients are LZ4's, and so may be anything with many literals. */
         may_repeat |= s.slanted * 2 > s.literals && s.literals * 16 > s.pixels;

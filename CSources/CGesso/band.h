@@ -57,16 +57,4 @@ static inline uint32_t gesso_load32(const uint8_t *p)
 }
 static inline void gesso_store32(uint8_t *p, uint32_t v) { memcpy(p, &v, 4); }
 
-/* Red and blue as what they are more than green, which they mostly follow. */
-static inline uint32_t gesso_split_green(uint32_t word)
-{
-    uint32_t green = word >> 8 & 255;
-    return gesso_subtract_bytes(word, green << 16 | green);
-}
-static inline uint32_t gesso_join_green(uint32_t word)
-{
-    uint32_t green = word >> 8 & 255;
-    return gesso_add_bytes(word, green << 16 | green);
-}
-
 #endif

@@ -8,27 +8,25 @@ static size_t pitch_of(size_t count) { return gesso_pack_padded(count) + SLACK; 
 
 size_t gesso_filter_scratch(size_t count) { return 4 * pitch_of(count) + 4 * gesso_pack_bound(count) + 4 * count + 2 * SLACK; }
 
-/* How far words are from others, as planes of their differences: about what packing makes of them. */
-static uint64_t distance(const uint32_t *words, const uint32_t *others, size_t count, uint32_t *differences, uint8_t *planes)
+/* How far words are from others, by planes of their differences: about what packing makes of them. */
+static uint64_t distance(const uint32_t *words, const uint32_t *others, size_t count, uint8_t *planes)
 {
-    const gesso_kernels *kernels = gesso_kernels_get();
-    kernels->subtract_words(differences, words, others, count);
-    kernels->split_planes(planes, count, differences, count, true);
+    gesso_kernels_get()->split_planes(planes, count, words, others, count, true);
     uint32_t sum = 0;
     for (size_t i = 0; i < 4 * count; i++) sum += (uint32_t)abs((int8_t)planes[i]);
     return sum;
 }
 
 /* Whether pixels are more like those above than like those before them, in some rows. */
-static bool is_better_up(const uint32_t *pixels, size_t count, uint32_t width, uint32_t *differences, uint8_t *planes)
+static bool is_better_up(const uint32_t *pixels, size_t count, uint32_t width, uint8_t *planes)
 {
     enum { ROWS = 8 };
     uint64_t left = 0, up = 0;
     size_t rows = count / width;
     for (size_t k = 0; k < ROWS && rows > 1; k++) {
         const uint32_t *row = pixels + (1 + k * (rows - 1) / ROWS) * width + 1;
-        left += distance(row, row - 1, width - 1, differences, planes);
-        up += distance(row, row - width, width - 1, differences, planes);
+        left += distance(row, row - 1, width - 1, planes);
+        up += distance(row, row - width, width - 1, planes);
     }
     return up < left;
 }
@@ -37,23 +35,25 @@ size_t gesso_filter_encode(const gesso_band *band, uint8_t *scratch, uint8_t *ou
 {
     const uint32_t *pixels = (const uint32_t *)band->pixels;
     size_t count = band->count, pitch = pitch_of(count);
-    uint8_t *planes = scratch, *packed = scratch + 4 * pitch;
-    uint32_t *residuals = (uint32_t *)(packed + ((4 * gesso_pack_bound(count) + SLACK) & ~(size_t)63));
+    uint8_t *planes = scratch;
     uint32_t all = ~0u;
     for (size_t i = 0; i < count; i++) all &= pixels[i];
-    bool is_opaque = all >> 24 == 255, up = is_better_up(pixels, count, band->width, residuals, planes);
+    bool is_opaque = all >> 24 == 255, up = is_better_up(pixels, count, band->width, planes);
+    int plane_count = is_opaque ? 3 : 4;
     /* The first pixel is to black, the first row to the left. */
     const gesso_kernels *kernels = gesso_kernels_get();
     size_t row = up && band->width < count ? band->width : count;
-    residuals[0] = pixels[0];
-    kernels->subtract_words(residuals + 1, pixels + 1, pixels, row - 1);
-    if (row < count) kernels->subtract_words(residuals + row, pixels + row, pixels, count - row);
-    kernels->split_planes(planes, pitch, residuals, count, !is_opaque);
+    kernels->split_planes(planes, pitch, pixels, NULL, 1, !is_opaque);
+    kernels->split_planes(planes + 1, pitch, pixels + 1, pixels, row - 1, !is_opaque);
+    if (row < count) kernels->split_planes(planes + row, pitch, pixels + row, pixels, count - row, !is_opaque);
+    /* Straight to where it goes, if there is room for the most that it can become. */
+    bool straight = HEAD + (size_t)plane_count * gesso_pack_bound(count) + SLACK <= capacity;
+    uint8_t *packed = straight ? out + HEAD : scratch + 4 * pitch;
     size_t bytes = 0;
-    for (int i = 0; i < (is_opaque ? 3 : 4); i++) bytes += gesso_pack(packed + bytes, planes + (size_t)i * pitch, count);
+    for (int i = 0; i < plane_count; i++) bytes += gesso_pack(packed + bytes, planes + (size_t)i * pitch, count);
     if (HEAD + bytes > capacity) return 0;
     out[0] = (uint8_t)((is_opaque ? OPAQUE : 0) | (up ? UP : 0));
-    memcpy(out + HEAD, packed, bytes);
+    if (!straight) memcpy(out + HEAD, packed, bytes);
     return HEAD + bytes;
 }
 

@@ -62,8 +62,7 @@ static void lay_out(gesso_masks *m, const parts *p, const uint8_t *bytes)
 static size_t pack_literals(const parts *p, size_t count, int planes, size_t *green)
 {
     const gesso_kernels *kernels = gesso_kernels_get();
-    kernels->subtract_words(p->above, p->words, p->above, count);
-    kernels->split_planes(p->planes, p->pitch, p->above, count, planes == 4);
+    kernels->split_planes(p->planes, p->pitch, p->words, p->above, count, planes == 4);
     size_t bytes = *green = gesso_pack(p->packed, p->planes, count);
     for (int i = 1; i < planes; i++) bytes += gesso_pack(p->packed + bytes, p->planes + (size_t)i * p->pitch, count);
     return bytes;
@@ -74,7 +73,7 @@ static bool lz4_may_win(const parts *p, size_t count, size_t packed_green)
 {
     enum { MOST = 2048 };
     size_t piece = count < MOST ? count : MOST;
-    gesso_kernels_get()->split_planes(p->planes, piece, p->words, piece, false);
+    gesso_kernels_get()->split_planes(p->planes, piece, p->words, NULL, piece, false);
     size_t coded = gesso_lz4_pack(p->planes, piece, GESSO_BLOB_FAST, p->planes + 3 * piece, piece);
     return (uint64_t)coded * count < (uint64_t)packed_green * piece;
 }
@@ -117,7 +116,7 @@ size_t gesso_masks_encode(
     /* As they are, for LZ4, if that is smaller by what it costs to read. */
     size_t as_they_are = 0, green, packed = pack_literals(&p, count, planes, &green);
     if (level == GESSO_BLOB_SMALL || lz4_may_win(&p, count, green)) {
-        gesso_kernels_get()->split_planes(p.planes, count, p.words, count, planes == 4);
+        gesso_kernels_get()->split_planes(p.planes, count, p.words, NULL, count, planes == 4);
         as_they_are = gesso_lz4_pack(p.planes, count * (size_t)planes, level, out + used, capacity - used);
     }
     bool packs = count > 0 && (!as_they_are || packed * 100 < as_they_are * (level == GESSO_BLOB_SMALL ? 100 : 106));

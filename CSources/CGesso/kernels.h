@@ -110,12 +110,12 @@ typedef struct gesso_kernels {
     bool (*expand_masks)(
         uint32_t *pixels, size_t count, uint32_t width, const uint32_t *row, const gesso_masks *masks, const uint32_t *words,
         bool is_delta, uint32_t solid);
-    /* Splits words into planes of bytes, a pitch from one another: green, red and blue less green, and alpha; and joins them,
-     * without alpha if there is no plane of it. */
-    void (*split_planes)(uint8_t *planes, size_t pitch, const uint32_t *words, size_t count, bool has_alpha);
+    /* Splits words, less others if there are any, byte by byte, into planes of bytes, a pitch from one another: green, red
+     * and blue less green, and alpha; and joins such planes, without alpha if there is no plane of it. */
+    void (*split_planes)(
+        uint8_t *planes, size_t pitch, const uint32_t *words, const uint32_t *others, size_t count, bool has_alpha);
     void (*join_planes)(uint32_t *words, const uint8_t *planes, size_t pitch, size_t count, bool has_alpha);
-    /* Takes words from one another, and adds them, each byte by itself. The result does not overlap the others. */
-    void (*subtract_words)(uint32_t *differences, const uint32_t *words, const uint32_t *others, size_t count);
+    /* Adds words, each byte by itself. The sums do not overlap the others. */
     void (*add_words)(uint32_t *sums, const uint32_t *words, const uint32_t *others, size_t count);
     /* Adds words, each byte by itself, to those before them: to `last`, the first one. */
     void (*running_sums)(uint32_t *sums, const uint32_t *words, size_t count, uint32_t last);

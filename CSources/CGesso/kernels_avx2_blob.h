@@ -231,20 +231,27 @@ AVX2 void avx2_unpack(uint8_t *values, const uint8_t *widths, const uint8_t *pla
     sse2_unpack(values, widths + block / 2, planes, blocks - block, (size_t)(end - planes));
 }
 
-/* Thirty-two pixels at a time: each four become four bytes of each plane, which then come together. */
-AVX2 void avx2_split_planes(uint8_t *planes, size_t pitch, const uint32_t *words, size_t count, bool has_alpha)
+/* Eight words, less others, as four bytes of each plane and then the next four. */
+AVX2 ALWAYS_INLINE __m256i avx2_apart(const uint32_t *words, const uint32_t *others, bool has_others)
 {
     const __m256i apart = _mm256_broadcastsi128_si256(_mm_setr_epi8(1, 5, 9, 13, 2, 6, 10, 14, 0, 4, 8, 12, 3, 7, 11, 15));
+    __m256i x = avx2_load(words);
+    return _mm256_shuffle_epi8(has_others ? _mm256_sub_epi8(x, avx2_load(others)) : x, apart);
+}
+
+/* Thirty-two pixels at a time. */
+AVX2 ALWAYS_INLINE size_t avx2_split(
+    uint8_t *planes, size_t pitch, const uint32_t *words, const uint32_t *others, bool has_others, size_t count, bool has_alpha)
+{
     const __m256i in_order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
     uint8_t *g = planes, *r = g + pitch, *b = r + pitch, *a = b + pitch;
     size_t i = 0;
     for (; i + 32 <= count; i += 32) {
-        __m256i x0 = _mm256_shuffle_epi8(avx2_load(words + i), apart);
-        __m256i x1 = _mm256_shuffle_epi8(avx2_load(words + i + 8), apart);
-        __m256i x2 = _mm256_shuffle_epi8(avx2_load(words + i + 16), apart);
-        __m256i x3 = _mm256_shuffle_epi8(avx2_load(words + i + 24), apart);
-        __m256i gr01 = _mm256_unpacklo_epi32(x0, x1), gr23 = _mm256_unpacklo_epi32(x2, x3);
-        __m256i ba01 = _mm256_unpackhi_epi32(x0, x1), ba23 = _mm256_unpackhi_epi32(x2, x3);
+        __m256i x[4];
+        for (size_t k = 0; k < 4; k++)
+            x[k] = avx2_apart(words + i + 8 * k, has_others ? others + i + 8 * k : NULL, has_others);
+        __m256i gr01 = _mm256_unpacklo_epi32(x[0], x[1]), gr23 = _mm256_unpacklo_epi32(x[2], x[3]);
+        __m256i ba01 = _mm256_unpackhi_epi32(x[0], x[1]), ba23 = _mm256_unpackhi_epi32(x[2], x[3]);
         __m256i green = _mm256_unpacklo_epi64(gr01, gr23), red = _mm256_unpackhi_epi64(gr01, gr23);
         __m256i blue = _mm256_unpacklo_epi64(ba01, ba23), alpha = _mm256_unpackhi_epi64(ba01, ba23);
         _mm256_storeu_si256((__m256i *)(g + i), _mm256_permutevar8x32_epi32(green, in_order));
@@ -252,7 +259,15 @@ AVX2 void avx2_split_planes(uint8_t *planes, size_t pitch, const uint32_t *words
         _mm256_storeu_si256((__m256i *)(b + i), _mm256_permutevar8x32_epi32(_mm256_sub_epi8(blue, green), in_order));
         if (has_alpha) _mm256_storeu_si256((__m256i *)(a + i), _mm256_permutevar8x32_epi32(alpha, in_order));
     }
-    if (i < count) sse2_split_planes(planes + i, pitch, words + i, count - i, has_alpha);
+    return i;
+}
+
+AVX2 void avx2_split_planes(
+    uint8_t *planes, size_t pitch, const uint32_t *words, const uint32_t *others, size_t count, bool has_alpha)
+{
+    size_t i = others ? avx2_split(planes, pitch, words, others, true, count, has_alpha)
+                      : avx2_split(planes, pitch, words, NULL, false, count, has_alpha);
+    if (i < count) sse2_split_planes(planes + i, pitch, words + i, others ? others + i : NULL, count - i, has_alpha);
 }
 
 #undef AVX2

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 /* The blob bench's codecs: one picture at a time, which is set first. */
 #define QOI_IMPLEMENTATION
-#include "gesso.h"
+#include "raster.h"
 
 #include <blosc.h>
 #include <lz4.h>
@@ -9,15 +9,7 @@
 #include <spng.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <zstd.h>
-
-static double now_us(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * 1e6 + t.tv_nsec / 1e3;
-}
 
 static gesso_bitmap *picture, *target;
 static gesso_blob_workspace *workspace;
@@ -124,16 +116,14 @@ static const struct {
 static uint8_t *encodings[CODECS];
 static size_t lengths[CODECS], capacity;
 
-/* Takes a PNG as the picture, and encodes it by each codec. False if it is none. */
-bool blob_set(const uint8_t *png, size_t length)
+/* Encodes the picture by each codec. False if ours does not come back as it was. */
+static bool encode_picture(void)
 {
-    gesso_bitmap_release(picture);
-    gesso_bitmap_release(target);
-    picture = target = NULL;
     if (!workspace) workspace = gesso_blob_workspace_create();
-    if (gesso_png_decode(png, length, NULL, &picture)) return false;
     width = gesso_bitmap_width(picture), height = gesso_bitmap_height(picture);
     if (gesso_bitmap_stride(picture) != (ptrdiff_t)width * 4) return false;
+    gesso_bitmap_release(target);
+    target = NULL;
     gesso_bitmap_create((uint32_t)width, (uint32_t)height, gesso_bitmap_format(picture), 1, &target);
     raw = gesso_bitmap_pixels(picture);
     raw_bytes = width * height * 4;
@@ -146,6 +136,29 @@ bool blob_set(const uint8_t *png, size_t length)
     }
     decode_gesso(encodings[0], lengths[0]);
     return memcmp(gesso_bitmap_pixels(target), raw, raw_bytes) == 0;
+}
+
+/* Takes a PNG as the picture. False if it is none, or does not come back. */
+bool blob_set(const uint8_t *png, size_t length)
+{
+    gesso_bitmap_release(picture);
+    picture = NULL;
+    return gesso_png_decode(png, length, NULL, &picture) == GESSO_OK && encode_picture();
+}
+
+/* The classic cell at scale 2 as the picture, and microseconds of so many drawings of it. */
+bool blob_set_cell(const char *icon_path)
+{
+    if (!icon && !raster_begin(icon_path)) return false;
+    gesso_bitmap_release(picture);
+    picture = draw_classic_cell(2);
+    return encode_picture();
+}
+double blob_time_drawing(int count)
+{
+    double begin = now_us();
+    for (int i = 0; i < count; i++) gesso_bitmap_release(draw_classic_cell(2));
+    return now_us() - begin;
 }
 
 /* Null after the last one. */

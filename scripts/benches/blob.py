@@ -12,7 +12,7 @@ import blob_pictures
 import common
 
 PACKAGES = {"PIL": "pillow", "skimage": "scikit-image"}
-LIBRARIES = ["cairo", "spng", "liblz4", "libxxhash", "libzstd", "blosc"]
+LIBRARIES = ["cairo", "spng", "liblz4", "libxxhash", "libzstd", "blosc", "pangocairo", "pangoft2", "fontconfig", "freetype2"]
 
 
 def load(library):
@@ -21,7 +21,8 @@ def load(library):
     c.blob_set.argtypes = [ctypes.c_char_p, ctypes.c_size_t]
     c.blob_codec.restype = ctypes.c_char_p
     c.blob_size.restype = c.blob_raw_size.restype = ctypes.c_size_t
-    c.blob_time.restype = ctypes.c_double
+    c.blob_set_cell.restype = ctypes.c_bool
+    c.blob_time.restype = c.blob_time_drawing.restype = ctypes.c_double
     c.blob_time.argtypes = [ctypes.c_int, ctypes.c_bool, ctypes.c_int]
     return c
 
@@ -46,7 +47,8 @@ def main():
     if not common.has(PACKAGES):
         common.fail("the pictures need pillow and scikit-image, which could not be installed")
     library = common.build(
-        options.project, ["blob.c"], options.folder / "blob.so", LIBRARIES)
+        options.project, ["blob.c", "raster.c", "raster_text.c"], options.folder / "blob.so", LIBRARIES,
+        ("CSources/CGesso", "CSources/CGessoText"))
     c = load(library)
     codecs = []
     while (name := c.blob_codec(len(codecs))) is not None:
@@ -78,6 +80,13 @@ def main():
             theirs = math.exp(statistics.fmean(math.log(pair[1]) for pair in pairs))
             mean = f"{group}-mean" if half == blob_pictures.TOLD else f"{group}-chosen-by-mean"
             table.add(f"{mean}/{what}", unit, ours, peer, theirs)
+    if "classic-cell@2".startswith(options.only):
+        icon = options.project / "Sources/GessoScenes/Resources/palette.png"
+        if not c.blob_set_cell(str(icon).encode()):
+            common.fail("the classic cell does not come back as it was")
+        times = common.compare({"gesso": lambda n: c.blob_time(0, False, n), "drawing": c.blob_time_drawing},
+                               9 if options.quick else 31)
+        table.add("classic-cell@2/decode", "us", times["gesso"], "drawing", times["drawing"])
     table.finish()
 
 

@@ -31,7 +31,7 @@ static void load_icon(const char *path)
         (int)gesso_bitmap_height(icon), (int)gesso_bitmap_stride(icon));
 }
 
-static void cell_ours(double scale)
+gesso_bitmap *draw_classic_cell(double scale)
 {
     gesso_context *c;
     gesso_bitmap *bitmap;
@@ -53,8 +53,9 @@ static void cell_ours(double scale)
     gesso_context_add_ellipse(c, 6.5, 3, 94, 94);
     gesso_context_stroke_path(c);
     if (gesso_context_finish(c, &bitmap)) exit(1);
-    gesso_bitmap_release(bitmap);
+    return bitmap;
 }
+static void cell_ours(double scale) { gesso_bitmap_release(draw_classic_cell(scale)); }
 
 static void cell_by_cairo(double scale, cairo_filter_t filter)
 {

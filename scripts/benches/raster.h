@@ -5,6 +5,7 @@
 #include "gesso.h"
 
 #include <cairo.h>
+#include <stdbool.h>
 #include <time.h>
 
 /* A picture, and where ours and Cairo draw. */
@@ -20,6 +21,9 @@ static inline double now_us(void)
     return t.tv_sec * 1e6 + t.tv_nsec / 1e3;
 }
 
+/* Reads the icon and makes what cases need; false if that cannot be. */
+bool raster_begin(const char *icon_path);
+gesso_bitmap *draw_classic_cell(double scale);
 void text_ours(double unused);
 void text_ours_first(double unused);
 void text_pango(double unused);

@@ -1,0 +1,137 @@
+/* What bands of blobs are coded by: packing, masks, planes, and that every instruction set does the same. */
+#include "check.h"
+
+#include "band.h"
+#include "kernels.h"
+
+static void every_set_packs_the_same(void)
+{
+    const char *names[] = {"sse2", "avx2", "neon"};
+    const gesso_kernels *reference = gesso_kernels_named("scalar");
+    uint64_t seed = 51;
+    for (int round = 0; round < 400; round++) {
+        enum { BLOCKS = 9 };
+        uint8_t values[16 * BLOCKS], packed[2][16 * BLOCKS + 16], widths[2][BLOCKS], back[16 * BLOCKS];
+        for (int i = 0; i < 16 * BLOCKS; i++) {
+            int reach = 1 << (round + i / 16) % 9; /* each width there is */
+            values[i] = (uint8_t)((int)(random_next(&seed) % (uint32_t)reach) - reach / 2);
+        }
+        size_t blocks = 1 + (size_t)round % BLOCKS, bytes[2];
+        memset(widths, 0, sizeof widths);
+        bytes[0] = reference->pack(widths[0], packed[0], values, blocks);
+        reference->unpack(back, widths[0], packed[0], blocks, bytes[0]);
+        CHECK(memcmp(back, values, 16 * blocks) == 0);
+        for (int n = 0; n < 3; n++) {
+            const gesso_kernels *k = gesso_kernels_named(names[n]);
+            if (!k) continue;
+            memset(widths[1], 0, sizeof widths[1]);
+            bytes[1] = k->pack(widths[1], packed[1], values, blocks);
+            CHECK(bytes[1] == bytes[0] && memcmp(widths[1], widths[0], BLOCKS) == 0 && memcmp(packed[1], packed[0], bytes[0]) == 0);
+            uint8_t *exactly = malloc(bytes[0] + 1); /* so that the sanitizer sees what is read behind */
+            memcpy(exactly + 1, packed[0], bytes[0]);
+            k->unpack(back, widths[0], exactly + 1, blocks, bytes[0]);
+            CHECK(memcmp(back, values, 16 * blocks) == 0);
+            free(exactly);
+        }
+    }
+}
+
+/* A band written by hand, as BLOB.md has it: nine opaque pixels. The second is a literal, and the third is as it. */
+static void masks_are_as_they_are_described(void)
+{
+    const uint8_t good[] = {
+        1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, /* a marked group, one as the left, a literal; four bytes of masks; opaque */
+        0x01, 0x01, 0x06, 0x04,                                     /* marked, has left, differs, left */
+        0x50, 0xf0, 0x10,                                           /* green; red and blue less green */
+        0x30, 0x20, 0x10, 0xff};                                    /* the first pixel */
+    size_t size = gesso_masks_scratch(9, 9);
+    uint8_t *scratch = malloc(size);
+    uint32_t pixels[10];
+    CHECK(gesso_masks_decode(good, sizeof good, scratch, pixels, 9, 9, true));
+    for (int i = 0; i < 9; i++) CHECK(pixels[i] == (i == 1 || i == 2 ? 0xff405060 : 0xff102030));
+    const struct { size_t at; uint8_t value; } bad[] = {
+        {0, 2}, {0, 0}, {0, 200}, {4, 0}, {4, 2}, {8, 0}, {8, 2}, {8, 12}, {12, 3}, {12, 5}, {12, 200}, {16, 0}, {16, 5},
+        {20, 0x03} /* another group */, {20, 0}, {20, 0x04} /* one that is not there */, {21, 0}, {21, 0x03}, {21, 0x02},
+        {22, 0}, {22, 0x02} /* as the left, and not different */, {22, 0x04}, {22, 0x0e}, {23, 0}, {23, 0x08}, {23, 0x06}, {30, 0xfe}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        uint8_t changed[sizeof good];
+        memcpy(changed, good, sizeof good);
+        changed[bad[i].at] = bad[i].value;
+        CHECK(!gesso_masks_decode(changed, sizeof good, scratch, pixels, 9, 9, true));
+    }
+    for (size_t length = 0; length < sizeof good; length++) CHECK(!gesso_masks_decode(good, length, scratch, pixels, 9, 9, true));
+    /* A bit for a pixel that is not there: the second group has one. */
+    uint8_t beyond[sizeof good];
+    memcpy(beyond, good, sizeof good);
+    beyond[20] = 0x02, beyond[22] = 0x03, beyond[23] = 0x02;
+    CHECK(!gesso_masks_decode(beyond, sizeof good, scratch, pixels, 9, 9, true));
+    CHECK(gesso_masks_decode(beyond, sizeof good, scratch, pixels, 9, 10, true));
+    free(scratch);
+}
+
+/* The loops of bands, for rows and lengths that are no multiples of what they take at a time. */
+static void every_set_finds_the_same_masks(void)
+{
+    enum { MOST = 700, ROOM = MOST + 128 };
+    const char *names[] = {"sse2", "avx2", "neon"};
+    const gesso_kernels *sets[4] = {gesso_kernels_named("scalar")};
+    for (int i = 0; i < 3; i++) sets[i + 1] = gesso_kernels_named(names[i]);
+    uint64_t seed = 77;
+    for (int round = 0; round < 300; round++) {
+        uint32_t width = 8 + (uint32_t)random_next(&seed) % 150, row[MOST], colours = 1 + (uint32_t)random_next(&seed) % 5;
+        size_t count = width + random_next(&seed) % (MOST - width);
+        uint32_t *pixels = malloc(count * 4), rarity = 1 + (uint32_t)random_next(&seed) % 40;
+        for (size_t i = 0; i < count; i++)
+            pixels[i] = i && random_next(&seed) % rarity ? pixels[i - 1] : (uint32_t)random_next(&seed) % colours * 0x01020305;
+        for (uint32_t x = 0; x < width + 8; x++) row[x] = pixels[0];
+        gesso_masks reference = {0};
+        static uint8_t masks[4][4][ROOM];
+        static uint32_t words[4][ROOM], aboves[4][ROOM], sums[4][ROOM];
+        static uint8_t planes[4][4 * ROOM];
+        memset(masks, 0, sizeof masks), memset(planes, 0, sizeof planes);
+        for (int n = 0; n < 4; n++) {
+            if (!sets[n]) continue;
+            gesso_masks m = {.marked = masks[n][0], .has_left = masks[n][1], .differs = masks[n][2], .left = masks[n][3]};
+            sets[n]->find_masks(pixels, count, width, row, &m, words[n], aboves[n]);
+            if (n == 0) reference = m;
+            CHECK(m.marked_count == reference.marked_count && m.left_count == reference.left_count);
+            CHECK(m.literal_count == reference.literal_count);
+            size_t groups = (count + 7) / 8, literals = m.literal_count;
+            CHECK(memcmp(m.marked, reference.marked, (groups + 7) / 8) == 0);
+            CHECK(memcmp(m.has_left, reference.has_left, (m.marked_count + 7) / 8) == 0);
+            CHECK(memcmp(m.differs, reference.differs, m.marked_count) == 0);
+            CHECK(memcmp(m.left, reference.left, m.left_count) == 0);
+            CHECK(memcmp(words[n], words[0], literals * 4) == 0 && memcmp(aboves[n], aboves[0], literals * 4) == 0);
+            uint32_t deltas[ROOM] = {0}, *exactly = malloc(count * 4);
+            for (size_t i = 0; i < literals; i++) deltas[i] = gesso_subtract_bytes(words[n][i], aboves[n][i]);
+            CHECK(sets[n]->expand_masks(exactly, count, width, row, &m, words[n], false, 0));
+            CHECK(memcmp(exactly, pixels, count * 4) == 0);
+            CHECK(sets[n]->expand_masks(exactly, count, width, row, &m, deltas, true, 0));
+            CHECK(memcmp(exactly, pixels, count * 4) == 0);
+            m.literal_count++;
+            CHECK(!sets[n]->expand_masks(exactly, count, width, row, &m, words[n], false, 0));
+            free(exactly);
+            sets[n]->split_planes(planes[n], count, pixels, words[0], literals, round % 2);
+            for (size_t i = 0; i < literals; i++) {
+                uint32_t less = gesso_subtract_bytes(pixels[i], words[0][i]), green = less >> 8;
+                CHECK(planes[n][i] == (uint8_t)green && planes[n][count + i] == (uint8_t)((less >> 16) - green));
+                CHECK(planes[n][2 * count + i] == (uint8_t)(less - green));
+            }
+            sets[n]->split_planes(planes[n], count, pixels, NULL, count, round % 2);
+            CHECK(memcmp(planes[n], planes[0], 4 * count) == 0);
+            uint32_t *joined = sums[n];
+            sets[n]->join_planes(joined, planes[n], count, count, round % 2);
+            for (size_t i = 0; i < count; i++) CHECK((joined[i] ^ pixels[i]) << (round % 2 ? 0 : 8) == 0);
+            sets[n]->running_sums(sums[n], pixels, count, 0x80ff0133);
+            CHECK(memcmp(sums[n], sums[0], count * 4) == 0);
+        }
+        for (size_t i = 0; i < count; i++) CHECK(gesso_subtract_bytes(sums[0][i], i ? sums[0][i - 1] : 0x80ff0133) == pixels[i]);
+        free(pixels);
+    }
+}
+
+const check_test band_tests[] = {
+    TEST(masks_are_as_they_are_described, "masks are as they are described, and refused if they contradict themselves"),
+    TEST(every_set_finds_the_same_masks, "every instruction set finds the same masks, planes and sums, and takes them back"),
+    TEST(every_set_packs_the_same, "every instruction set packs the same, and reads no byte more"),
+    {0}};

@@ -15,6 +15,7 @@ let package = Package(
     .library(name: "GessoScenes", targets: ["GessoScenes"]),
     .library(name: "CCairo", targets: ["CCairo"]),
     .executable(name: "gesso", targets: ["GessoCommand"]),
+    .executable(name: "gesso-bench", targets: ["GessoBench"]),
   ],
   targets: [
     system("CCairo", "cairo", apt: "libcairo2-dev", brew: "cairo"),
@@ -48,6 +49,8 @@ let package = Package(
     .target(name: "GessoScenes", dependencies: ["Gesso"], resources: [.embedInCode("Resources")]),
     .executableTarget(
       name: "GessoCommand", dependencies: ["Gesso", "GessoScenes", "CCairo"], path: "Sources/gesso"),
+
+    .executableTarget(name: "GessoBench", dependencies: ["Gesso"], path: "Sources/gesso-bench"),
 
     .testTarget(name: "GessoTests", dependencies: ["Gesso"], resources: [.copy("Frames")]),
     .testTarget(name: "GessoScenesTests", dependencies: ["GessoScenes"]),

@@ -2,6 +2,7 @@
 #include "include/gesso_system.h"
 
 #include <sched.h>
+#include <stdatomic.h>
 #include <sys/eventfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,3 +16,17 @@ int gesso_affinity_count(void)
 }
 
 int64_t gesso_thread_id(void) { return syscall(SYS_gettid); }
+
+unsigned gesso_thread_ordinal(void)
+{
+    static atomic_uint next = 1;
+    static _Thread_local unsigned own; /* one more than it is: 0 before */
+    if (own == 0) own = atomic_fetch_add(&next, 1);
+    return own - 1;
+}
+
+void **gesso_thread_place(void)
+{
+    static _Thread_local void *place;
+    return &place;
+}

@@ -39,6 +39,16 @@ def build(project, bench_sources, library, packages, folders=("CSources/CGesso",
     return library
 
 
+def swift_product(project, name):
+    """An executable of the package, built as a release."""
+    command = ["swift", "build", "-c", "release", "--product", name]
+    result = subprocess.run(command, cwd=project, capture_output=True, text=True)
+    if result.returncode:
+        fail(f"{name} does not compile\n{result.stdout}{result.stderr}")
+    result = subprocess.run([*command, "--show-bin-path"], cwd=project, check=True, capture_output=True, text=True)
+    return pathlib.Path(result.stdout.strip()) / name
+
+
 def has(packages):
     """`packages`: names on PyPI by the names of modules."""
     return all(importlib.util.find_spec(name) for name in packages)
@@ -106,12 +116,15 @@ class Table:
             self.path.write_text(json.dumps(document, indent=1) + "\n")
 
 
-def arguments(suite):
+def arguments(suite, add=None):
+    """`add` is given the parser, for what only that suite has."""
     parser = argparse.ArgumentParser(prog=f"scripts/bench {suite}")
     parser.add_argument("project", type=pathlib.Path, help=argparse.SUPPRESS)
     parser.add_argument("--quick", action="store_true", help="fewer repeats")
     parser.add_argument("--only", default="", metavar="PREFIX", help="the cases whose names begin so")
     parser.add_argument("--json", type=pathlib.Path, metavar="FILE", help="write the rows there, too")
+    if add:
+        add(parser)
     options = parser.parse_args()
     options.folder = options.project / ".build/bench"
     options.folder.mkdir(parents=True, exist_ok=True)

@@ -13,4 +13,10 @@ int gesso_affinity_count(void);
 /* The kernel's number of the calling thread. */
 int64_t gesso_thread_id(void);
 
+/* A small number of the calling thread: threads get 0, 1, 2, … when they first ask. */
+unsigned gesso_thread_ordinal(void);
+
+/* A place of the calling thread for one pointer, null at first. */
+void **gesso_thread_place(void);
+
 #endif

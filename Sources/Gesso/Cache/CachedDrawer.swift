@@ -20,6 +20,8 @@ public final class CachedDrawer: Sendable {
     public var cache: any BitmapCache
     /// Threads that draw. `nil`: those that all drawers share, one less than there are processors, at least 1.
     public var workers: Int?
+    /// Where blobs are looked for before something is drawn, in this order, and written to after.
+    public var stores: [any BlobStore]
     /// Where completions of misses are called; the main queue.
     public var completions: any CompletionQueue
     /// Where draws are written down, for a profile.
@@ -27,11 +29,12 @@ public final class CachedDrawer: Sendable {
 
     /// The defaults, or others.
     public init(
-      cache: any BitmapCache = MemoryCache(), workers: Int? = nil,
+      cache: any BitmapCache = MemoryCache(), workers: Int? = nil, stores: [any BlobStore] = [],
       completions: any CompletionQueue = DispatchQueue.main, trace: Trace? = nil
     ) {
       self.cache = cache
       self.workers = workers
+      self.stores = stores
       self.completions = completions
       self.trace = trace
     }
@@ -40,48 +43,36 @@ public final class CachedDrawer: Sendable {
   /// A drawer for all of the program.
   public static let shared = CachedDrawer()
 
-  /// A draw that waits or runs, and who waits for it.
-  private struct Job {
-    let request: DrawRequest
-    let number: Int
-    var priority: DrawPriority
-    var isDrawing = false
-    var waiters: [DrawTask] = []
-  }
-
-  private struct State {
-    var jobs: [BitmapKey: Job] = [:]
-    var nextNumber = 0
-    /// Jobs that have ended, and whose outcomes are being handed over.
-    var delivering = 0
-
-    mutating func takeNumber() -> Int {
-      defer { nextNumber += 1 }
-      return nextNumber
-    }
-  }
-
   /// Where bitmaps are kept.
   public let cache: any BitmapCache
-  private let workers: WorkerPool
+  let workers: WorkerPool
+  let stores: [any BlobStore]
   let completions: any CompletionQueue
-  private let trace: Trace?
-  private let counters = DrawerCounters()
-  private let state = Lock(State())
+  let trace: Trace?
+  let counters = DrawerCounters()
+  let jobs = Lock(DrawJobs())
 
   /// A drawer.
   public init(_ configuration: Configuration = Configuration()) {
     cache = configuration.cache
     workers = configuration.workers.map { WorkerPool(count: $0) } ?? .shared
+    stores = configuration.stores
     completions = configuration.completions
     trace = configuration.trace
   }
 
   /// What this drawer has done so far.
-  public var statistics: DrawerStatistics { counters.snapshot }
+  public var statistics: DrawerStatistics {
+    var statistics = counters.snapshot
+    let beginnings = jobs.withLock { $0.beginnings }
+    statistics.running = beginnings.count
+    statistics.longestRunningMicroseconds = beginnings.min().map { Int((MonotonicClock.now - $0) / 1000) } ?? 0
+    statistics.memory = (cache as? MemoryCache)?.statistics
+    return statistics
+  }
 
   /// Whether a draw waits or runs, or an outcome has not reached the completion queue yet.
-  public var isBusy: Bool { state.withLock { !$0.jobs.isEmpty || $0.delivering > 0 } }
+  public var isBusy: Bool { jobs.withLock { !$0.isEmpty || $0.delivering > 0 } }
 
   /// Looks a bitmap up. Never draws.
   public func cachedBitmap(for request: DrawRequest) -> Bitmap? { cache.bitmap(for: request.cacheKey) }
@@ -140,41 +131,38 @@ public final class CachedDrawer: Sendable {
 
   /// The bitmap, now: from memory, or drawn on the calling thread, or waited for if another thread is drawing it.
   ///
-  /// Never waits behind other keys. A draw block may call this for another key than its own.
+  /// Never waits behind other keys, nor for stores. A draw block may call this for another key than its own.
   public func bitmapNow(for request: DrawRequest) throws(DrawError) -> Bitmap {
     let key = request.cacheKey
     if let bitmap = hit(request) { return bitmap }
     if DrawStack.contains(key, of: self) { throw .recursive(key: request.key) }
+    counters.misses.increment()
     enum Part {
-      case draws(DrawRequest)
+      case draws(DrawJobs.Job)
       case waits
       case drawsAlone
     }
     let semaphore = DispatchSemaphore(value: 0)
     let received = Lock<DrawOutcome?>(nil)
-    let task = DrawTask(queue: ImmediateCompletionQueue(), cancellation: { _ in }) { outcome in
+    let task = DrawTask(queue: ImmediateCompletionQueue(), cancellation: { _, _ in }) { outcome in
       received.withLock { $0 = outcome }
       semaphore.signal()
     }
-    let part = state.withLock { state -> Part in
-      guard let job = state.jobs[key] else {
-        state.jobs[key] = Job(
-          request: request, number: state.takeNumber(), priority: .veryHigh, isDrawing: true)
-        return .draws(request)
-      }
-      if !job.isDrawing {
-        // No waiting in a queue for what this thread can do itself.
-        state.jobs[key]!.isDrawing = true
-        return .draws(job.request)
-      }
+    let now = MonotonicClock.now
+    let part = jobs.withLock { jobs -> Part in
+      let job = jobs.joinable(key) ?? jobs.add(request)
+      // No waiting in a queue for what this thread can do itself.
+      if let begun = jobs.begin(key, job.number, at: now, forCaller: true) { return .draws(begun) }
       // Who draws must not wait for one who may be waiting for him.
       guard DrawStack.isEmpty else { return .drawsAlone }
-      state.jobs[key]!.waiters.append(task)
+      job.waiters.append(task)
       return .waits
     }
     switch part {
-    case .draws(let request): return try perform(request).get()
-    case .drawsAlone: return try drawn(request).get()
+    case .draws(let job):
+      if let ticket = job.ticket { workers.drop([ticket]) }
+      return try perform(job).get()
+    case .drawsAlone: return try drawn(request, DrawCancellation()).get()
     case .waits:
       counters.coalesced.increment()
       semaphore.wait()
@@ -182,99 +170,69 @@ public final class CachedDrawer: Sendable {
     }
   }
 
-  /// Forgets the bitmap of a request.
-  public func removeBitmap(for request: DrawRequest) { cache.removeBitmap(for: request.cacheKey) }
+  // MARK: Ahead, and back
+
+  /// Draws what may be needed soon, when nothing more urgent is to do. What is in memory, or on its way, is left alone.
+  ///
+  /// A request for the same bitmap joins a prefetch, and makes it as urgent as itself.
+  public func prefetch(_ requests: [DrawRequest]) {
+    for var request in requests where cache.bitmap(for: request.cacheKey) == nil {
+      let key = request.cacheKey
+      request.priority = min(.low, request.priority)
+      guard jobs.withLock({ $0.prefetches[key] == nil }) else { continue }
+      let task = enqueue(request, on: ImmediateCompletionQueue()) { [weak self] _ in
+        _ = self?.jobs.withLock { $0.prefetches.removeValue(forKey: key) }
+      }
+      jobs.withLock { if !task.isFinished { $0.prefetches[key] = task } }
+    }
+  }
+
+  /// Gives prefetches up. Others who wait for the same bitmaps get them.
+  public func cancelPrefetch(_ requests: [DrawRequest]) {
+    let tasks = jobs.withLock { jobs in requests.compactMap { jobs.prefetches.removeValue(forKey: $0.cacheKey) } }
+    for task in tasks { task.cancel() }
+  }
+
+  /// Gives all requests up. Draws that have begun are told, and those that have not are dropped.
+  ///
+  /// All tasks are finished when this returns, which it does at once, however many there are; those who wait are told
+  /// after, in the background.
+  public func cancelAll() {
+    let (dropped, ofRunning) = jobs.withLock { $0.cancelAll() }
+    DispatchQueue.global(qos: .utility).async { [self] in
+      workers.drop(dropped.values.lazy.compactMap(\.ticket))
+      counters.cancelledBeforeStart.wrappingAdd(dropped.count, ordering: .relaxed)
+      for task in ofRunning where task.endAsCancelled() { counters.cancelled.increment() }
+      for task in dropped.values.lazy.flatMap(\.waiters) where task.endAsCancelled() { counters.cancelled.increment() }
+    }
+  }
+
+  // MARK: Forgetting
+
+  /// Forgets the bitmap of a request, in memory and in stores.
+  ///
+  /// As for all that forgets: draws of it that run are delivered to those who asked before, and not kept; requests from
+  /// now on draw anew.
+  public func removeBitmap(for request: DrawRequest) {
+    let key = request.cacheKey
+    jobs.withLock { $0.detach(key) }
+    cache.removeBitmap(for: key)
+    for store in stores { changing(store) { try await $0.remove(key) } }
+  }
+
+  /// Forgets all bitmaps of the user's keys that are selected.
+  public func invalidate(_ selection: KeySelection) {
+    jobs.withLock { $0.detach(selection) }
+    cache.removeBitmaps { selection.contains($0.identity) }
+    for store in stores { changing(store) { try await $0.removeAll(selection) } }
+  }
+
+  /// Forgets all bitmaps of a user's key, in whatever size, scale and background.
+  public func invalidate(key: String) { invalidate(.key(key)) }
+
+  /// Forgets all bitmaps of keys that begin so.
+  public func invalidate(prefix: String) { invalidate(.prefix(prefix)) }
 
   /// Forgets all bitmaps.
-  public func removeAll() { cache.removeAll() }
-
-  // MARK: Jobs
-
-  private func enqueue(
-    _ request: DrawRequest, on queue: any CompletionQueue, completion: @escaping @Sendable (DrawOutcome) -> Void
-  ) -> DrawTask {
-    let key = request.cacheKey
-    let task = DrawTask(
-      queue: queue, cancellation: { [weak self] in self?.cancel($0, of: key) }, completion: completion)
-    if case .failure(let error) = request.pixels {
-      counters.failures.increment()
-      task.deliver(.failed(.raster(error)))
-      return task
-    }
-    let submits = state.withLock { state -> Int? in
-      guard var job = state.jobs[key] else {
-        let job = Job(request: request, number: state.takeNumber(), priority: request.priority, waiters: [task])
-        state.jobs[key] = job
-        return job.number
-      }
-      counters.coalesced.increment()
-      let rises = !job.isDrawing && request.priority > job.priority
-      job.priority = max(job.priority, request.priority)
-      job.waiters.append(task)
-      state.jobs[key] = job
-      return rises ? job.number : nil
-    }
-    if let number = submits {
-      // A job that becomes more urgent is queued once more; whichever turn comes second finds it gone.
-      workers.submit(priority: request.priority) { [self] in run(key, number) }
-    }
-    return task
-  }
-
-  private func cancel(_ task: DrawTask, of key: BitmapKey) {
-    counters.cancelled.increment()
-    state.withLock { state in
-      guard var job = state.jobs[key] else { return }
-      job.waiters.removeAll { $0 === task }
-      if job.waiters.isEmpty, !job.isDrawing {
-        state.jobs[key] = nil
-        counters.cancelledBeforeStart.increment()
-      } else {
-        state.jobs[key] = job
-      }
-    }
-  }
-
-  private func run(_ key: BitmapKey, _ number: Int) {
-    let request = state.withLock { state -> DrawRequest? in
-      guard let job = state.jobs[key], job.number == number, !job.isDrawing else { return nil }
-      state.jobs[key]!.isDrawing = true
-      return job.request
-    }
-    if let request { _ = perform(request) }
-  }
-
-  /// Draws a job that is marked as drawing, and tells all who wait.
-  private func perform(_ request: DrawRequest) -> DrawOutcome {
-    let key = request.cacheKey
-    // Between a caller's look into the cache and its turn here another draw of the key may have ended.
-    let outcome = cache.bitmap(for: key).map { DrawOutcome.memoryHit($0) } ?? drawn(request)
-    let waiters = state.withLock { state in
-      state.delivering += 1
-      return state.jobs.removeValue(forKey: key)?.waiters ?? []
-    }
-    for waiter in waiters { waiter.deliver(outcome) }
-    state.withLock { $0.delivering -= 1 }
-    return outcome
-  }
-
-  /// Draws and keeps.
-  private func drawn(_ request: DrawRequest) -> DrawOutcome {
-    counters.draws.increment()
-    let begin = MonotonicClock.now
-    let result = DrawStack.with(request.cacheKey, of: self) {
-      Result { () throws(DrawError) in try request.makeBitmap() }
-    }
-    let end = MonotonicClock.now
-    counters.drawNanoseconds.wrappingAdd(Int(end - begin), ordering: .relaxed)
-    trace?.slice(request.key, category: "draw", begin: begin, end: end)
-    switch result {
-    case .success(let bitmap):
-      cache.insert(bitmap, for: request.cacheKey, cost: bitmap.byteCount)
-      return .drawn(bitmap)
-    case .failure(let error):
-      counters.failures.increment()
-      return .failed(error)
-    }
-  }
+  public func removeAll() { invalidate(.all) }
 }

@@ -35,6 +35,10 @@ public struct DrawRequest: Sendable {
   public let background: Color
   /// How urgent it is.
   public var priority: DrawPriority
+  /// When it should be there: of draws that are as urgent, the one with the nearest deadline is first.
+  public var deadline: ContinuousClock.Instant?
+  /// Whether the drawer's stores are asked and written to.
+  public var usesStores: Bool
   /// What draws.
   public let draw: DrawBlock
   /// What the bitmap is kept under.
@@ -45,16 +49,25 @@ public struct DrawRequest: Sendable {
   /// A request. A size or scale that cannot be is reported when it is drawn.
   public init(
     key: String, size: CGSize, scale: CGFloat = Screen.scale, background: Color = .clear,
-    priority: DrawPriority = .normal, draw: @escaping DrawBlock
+    priority: DrawPriority = .normal, deadline: ContinuousClock.Instant? = nil, usesStores: Bool = true,
+    draw: @escaping DrawBlock
   ) {
     self.size = size
     self.scale = scale
     self.background = background
     self.priority = priority
+    self.deadline = deadline
+    self.usesStores = usesStores
     self.draw = draw
     pixels = Result { () throws(RasterError) in try PixelSize(points: size, scale: scale) }
     cacheKey = BitmapKey(
       identity: key, size: size, pixels: try? pixels.get(), scale: Double(scale), background: background)
+  }
+
+  /// The deadline by the monotonic clock.
+  var deadlineNanoseconds: Int64 {
+    guard let deadline else { return .max }
+    return MonotonicClock.now &+ (deadline - .now).inNanoseconds
   }
 
   /// Draws the bitmap now, on the calling thread, without any cache.
@@ -89,6 +102,10 @@ public enum DrawError: Error, Sendable, CustomStringConvertible {
 public enum DrawOutcome: Sendable {
   /// It was in memory.
   case memoryHit(Bitmap)
+  /// A store on this machine had it.
+  case diskHit(Bitmap)
+  /// A store on another machine had it.
+  case remoteHit(Bitmap)
   /// It was drawn, for this request or for another one of the same key.
   case drawn(Bitmap)
   /// It was cancelled.
@@ -99,7 +116,7 @@ public enum DrawOutcome: Sendable {
   /// The bitmap, if there is one.
   public var bitmap: Bitmap? {
     switch self {
-    case .memoryHit(let bitmap), .drawn(let bitmap): bitmap
+    case .memoryHit(let bitmap), .diskHit(let bitmap), .remoteHit(let bitmap), .drawn(let bitmap): bitmap
     case .cancelled, .failed: nil
     }
   }
@@ -107,7 +124,7 @@ public enum DrawOutcome: Sendable {
   /// The bitmap, or the error.
   public func get() throws(DrawError) -> Bitmap {
     switch self {
-    case .memoryHit(let bitmap), .drawn(let bitmap): return bitmap
+    case .memoryHit(let bitmap), .diskHit(let bitmap), .remoteHit(let bitmap), .drawn(let bitmap): return bitmap
     case .cancelled: throw .cancelled
     case .failed(let error): throw error
     }

@@ -42,7 +42,7 @@ public final class DrawSlot {
   public func show(_ request: DrawRequest) {
     if wanted == request.cacheKey, error == nil { return }
     let isSamePicture = wanted?.identity == request.key
-    cancel()
+    cancel(for: request)
     wanted = request.cacheKey
     let expected = generation
     if let hit = drawer.hit(request) { return display(bitmap: hit) }
@@ -63,10 +63,10 @@ public final class DrawSlot {
     display(bitmap: nil)
   }
 
-  private func cancel() {
+  private func cancel(for newer: DrawRequest? = nil) {
     generation += 1
     error = nil
-    task?.cancel()
+    if newer == nil { task?.cancel() } else { task?.supersede() }
     task = nil
   }
 
@@ -74,7 +74,8 @@ public final class DrawSlot {
     guard finished == generation else { return }
     task = nil
     switch outcome {
-    case .memoryHit(let bitmap), .drawn(let bitmap): display(bitmap: bitmap)
+    case .memoryHit(let bitmap), .diskHit(let bitmap), .remoteHit(let bitmap), .drawn(let bitmap):
+      display(bitmap: bitmap)
     case .cancelled: break
     case .failed(let error):
       self.error = error

@@ -1,34 +1,56 @@
+internal import CGessoSystem
 import Foundation
 
 /// What the calling thread is drawing right now, the innermost last.
 ///
 /// By thread and not by task: a task that a draw block begins is not part of the draw.
 enum DrawStack {
-  private struct Entry {
+  private final class Frame {
     let drawer: ObjectIdentifier
     let key: BitmapKey
+    let cancellation: DrawCancellation
+    let outer: Frame?
+
+    init(_ drawer: CachedDrawer, _ key: BitmapKey, _ cancellation: DrawCancellation, in outer: Frame?) {
+      self.drawer = ObjectIdentifier(drawer)
+      self.key = key
+      self.cancellation = cancellation
+      self.outer = outer
+    }
   }
 
-  private static let name = "gesso.drawing"
-
-  private static var entries: [Entry] {
-    get { Thread.current.threadDictionary[name] as? [Entry] ?? [] }
-    set { Thread.current.threadDictionary[name] = newValue }
+  /// The thread's place holds no count: `with` keeps the frame while it is there.
+  private static var innermost: Frame? {
+    gesso_thread_place().pointee.map { Unmanaged<Frame>.fromOpaque($0).takeUnretainedValue() }
   }
 
   /// Whether the thread draws nothing.
-  static var isEmpty: Bool { entries.isEmpty }
+  static var isEmpty: Bool { gesso_thread_place().pointee == nil }
 
   /// Whether the thread draws this key for this drawer.
   static func contains(_ key: BitmapKey, of drawer: CachedDrawer) -> Bool {
-    entries.contains { $0.drawer == ObjectIdentifier(drawer) && $0.key == key }
+    var frame = innermost
+    while let here = frame {
+      if here.drawer == ObjectIdentifier(drawer), here.key == key { return true }
+      frame = here.outer
+    }
+    return false
   }
 
+  /// Whether nobody wants what the thread draws.
+  static var isCancelled: Bool { innermost?.cancellation.check() ?? false }
+
   /// Does something as the draw of a key.
-  static func with<Result>(_ key: BitmapKey, of drawer: CachedDrawer, _ body: () -> Result) -> Result {
-    let before = entries
-    entries = before + [Entry(drawer: ObjectIdentifier(drawer), key: key)]
-    defer { entries = before }
+  static func with<Result>(
+    _ key: BitmapKey, of drawer: CachedDrawer, _ cancellation: DrawCancellation, _ body: () -> Result
+  ) -> Result {
+    let place = gesso_thread_place()!, before = place.pointee
+    let frame = Frame(drawer, key, cancellation, in: innermost)
+    place.pointee = Unmanaged.passUnretained(frame).toOpaque()
+    defer {
+      place.pointee = before
+      withExtendedLifetime(frame) {}
+    }
     return body()
   }
 }

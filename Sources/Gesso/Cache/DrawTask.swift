@@ -6,58 +6,86 @@ import Synchronization
 public final class DrawTask: Sendable {
   typealias Completion = @Sendable (DrawOutcome) -> Void
 
+  /// Requests that are given up together, however many there are, by one flag.
+  final class Epoch: Sendable {
+    fileprivate let isOver = Atomic(false)
+    func end() { isOver.store(true, ordering: .releasing) }
+  }
+
   /// Ended before it began, for requests that were answered at once.
   static let ended = DrawTask()
 
   private let isOver: Atomic<Bool>
   /// Taken out when it is called, so that a task which is kept does not keep what its completion refers to.
-  private let completion: Lock<Completion?>
+  // Proof of safety: it is set before the task is shared, and touched once after, by the one who claims the task.
+  private nonisolated(unsafe) var completion: Completion?
   private let queue: (any CompletionQueue)?
-  private let cancellation: (@Sendable (DrawTask) -> Void)?
+  private let epoch: Epoch?
+  /// Tells the drawer; and whether a draw that has begun is told to stop.
+  private let cancellation: (@Sendable (DrawTask, Bool) -> Void)?
 
   private init() {
     isOver = Atomic(true)
-    completion = Lock(nil)
+    completion = nil
     queue = nil
+    epoch = nil
     cancellation = nil
   }
 
   init(
-    queue: any CompletionQueue, cancellation: @escaping @Sendable (DrawTask) -> Void, completion: @escaping Completion
+    queue: any CompletionQueue, epoch: Epoch? = nil, cancellation: @escaping @Sendable (DrawTask, Bool) -> Void,
+    completion: @escaping Completion
   ) {
     isOver = Atomic(false)
-    self.completion = Lock(completion)
+    self.completion = completion
     self.queue = queue
+    self.epoch = epoch
     self.cancellation = cancellation
   }
 
   /// Whether the outcome has been delivered, or a cancel has decided it.
-  public var isFinished: Bool { isOver.load(ordering: .acquiring) }
+  public var isFinished: Bool { isOver.load(ordering: .acquiring) || isGivenUp }
+
+  private var isGivenUp: Bool { epoch?.isOver.load(ordering: .acquiring) ?? false }
 
   /// Gives the request up. Its outcome is `.cancelled`, unless another one was delivered before.
   ///
   /// Called on the thread that completions are called on, no bitmap comes after this returns. A draw that nobody else
-  /// waits for and that has not begun is dropped; one that has begun goes on, and its bitmap is kept.
-  public func cancel() {
-    guard claim(), let queue else { return }
-    cancellation?(self)
+  /// waits for is dropped if it has not begun; one that has begun may see ``DrawingContext/isCancelled``, and is kept if it
+  /// does not ask.
+  public func cancel() { cancel(stopsDraw: true) }
+
+  /// Gives the request up for a newer one. A draw that has begun goes on, or places whose requests change all the time
+  /// would never get anything.
+  func supersede() { cancel(stopsDraw: false) }
+
+  private func cancel(stopsDraw: Bool) {
+    guard !isGivenUp, claim(), let queue else { return }
+    cancellation?(self, stopsDraw)
     let completion = takeCompletion()
     queue.enqueue { completion?(.cancelled) }
+  }
+
+  /// Tells a task whose epoch has ended. False if it had an outcome before.
+  func endAsCancelled() -> Bool {
+    guard claim(), let queue else { return false }
+    let completion = takeCompletion()
+    queue.enqueue { completion?(.cancelled) }
+    return true
   }
 
   /// Delivers an outcome, unless the task is cancelled before its turn comes.
   func deliver(_ outcome: DrawOutcome) {
     queue?.enqueue { [self] in
       // Decided here and not when the result came: a cancel until this very moment wins.
-      if claim() { takeCompletion()?(outcome) }
+      if !isGivenUp, claim() { takeCompletion()?(outcome) }
     }
   }
 
+  /// For the one who has claimed the task.
   private func takeCompletion() -> Completion? {
-    completion.withLock { completion in
-      defer { completion = nil }
-      return completion
-    }
+    defer { completion = nil }
+    return completion
   }
 
   /// True for the one who may decide the outcome.

@@ -1,7 +1,33 @@
-/// Bitmaps in memory, bounded by their bytes: the least recently used ones go first.
+import Foundation
+
+/// Bitmaps in memory, bounded by their bytes.
 ///
-/// Looking up, inserting and removing cost the same however many there are. Thread-safety: any thread.
+/// Which ones go is decided by the rule that would have missed less: the least recently used, or the least frequently
+/// used; shadows, caches of keys alone, tell. A list may say what is on screen, with ``viewport``. Bitmaps of a single
+/// colour are kept as that colour.
+///
+/// Looking up costs the same however many there are. Thread-safety: any thread; lookups of different keys at the same
+/// time seldom meet.
 public final class MemoryCache: BitmapCache {
+  /// How a cache is set up.
+  public struct Configuration: Sendable {
+    /// Bytes of pixels. By default an eighth of the memory that the process may use (the smaller of RAM and cgroup
+    /// limit), at most 768 MiB.
+    public var limit: Int
+    /// How long a bitmap is good after it was kept. `nil`: for ever.
+    public var lifetime: Duration?
+    /// Whether it is time spent on drawing that is to be saved, rather than misses: then the bitmaps that took long are
+    /// kept longer.
+    public var savesDrawTime: Bool
+
+    /// The defaults, or others.
+    public init(limit: Int = MemoryCache.defaultLimit, lifetime: Duration? = nil, savesDrawTime: Bool = false) {
+      self.limit = limit
+      self.lifetime = lifetime
+      self.savesDrawTime = savesDrawTime
+    }
+  }
+
   /// Counts of a moment.
   public struct Statistics: Hashable, Sendable {
     /// Bitmaps that are kept.
@@ -14,133 +40,147 @@ public final class MemoryCache: BitmapCache {
     public let evictions: Int
   }
 
-  private let entries: Lock<RecencyList>
+  private struct State {
+    var policy: EvictionPolicy
+    var marks: RequestLog.Marks? = RequestLog.Marks()
+    var viewport: Viewport?
+
+    func row(of key: BitmapKey) -> Int32 {
+      viewport?.row(key.identity).map { Int32(clamping: max(0, $0)) } ?? -1
+    }
+  }
+
+  private let table = BitmapTable()
+  private let log = RequestLog()
+  /// Held around changes of the table, too, so that the policy and the table know of the same bitmaps.
+  private let state: Lock<State>
+  private let limit: Int
+  private let lifetime: Int64?
+  private let savesDrawTime: Bool
 
   /// A cache.
-  /// - Parameter limit: bytes of pixels. By default an eighth of the memory that the process may use (the smaller of
-  ///   RAM and cgroup limit), at most 768 MiB.
-  public init(limit: Int = MemoryCache.defaultLimit) {
-    entries = Lock(RecencyList(limit: max(0, limit)))
+  public init(_ configuration: Configuration) {
+    limit = max(0, configuration.limit)
+    lifetime = configuration.lifetime?.inNanoseconds
+    savesDrawTime = configuration.savesDrawTime
+    state = Lock(State(policy: EvictionPolicy(limit: limit)))
   }
+
+  /// A cache of so many bytes.
+  public convenience init(limit: Int = MemoryCache.defaultLimit) { self.init(Configuration(limit: limit)) }
 
   /// An eighth of the memory that the process may use, at most 768 MiB.
   public static var defaultLimit: Int { min(768 << 20, SystemResources.memory / 8) }
 
   /// The bitmap that is kept under a key, which counts as a use.
   public func bitmap(for key: BitmapKey) -> Bitmap? {
-    entries.withLock { $0.use(key) }
+    switch table.find(key) {
+    case .missing: return nil
+    case .expired:
+      removeBitmap(for: key)
+      return nil
+    case .found(let kept):
+      log.append(key.hashValue64)
+      switch kept {
+      case .pixels(let bitmap): return bitmap
+      case .solid(let solid): return solid.makeBitmap()
+      }
+    }
   }
 
   /// Keeps a bitmap, in place of an earlier one of the same key. One that is larger than the limit is not kept.
-  public func insert(_ bitmap: Bitmap, for key: BitmapKey, cost: Int) {
+  public func insert(_ bitmap: Bitmap, for key: BitmapKey, cost: BitmapCost) {
+    let kept = BitmapTable.Kept(bitmap)
+    let size = max(0, kept.byteCount(of: cost.byteCount))
+    let weight = savesDrawTime ? Float(max(1, cost.drawNanoseconds)) / 1000 : 1
+    let expires = lifetime.map { MonotonicClock.now &+ $0 } ?? .max
+    let stored = BitmapTable.Stored(key: key, bitmap: kept, expires: expires)
     // What goes is freed after the lock is given up: freeing megabytes takes a while.
-    let gone = entries.withLock { $0.insert(bitmap, for: key, cost: max(0, cost)) }
+    let gone = change { state -> [BitmapTable.Stored] in
+      let result = state.policy.insert(key.hashValue64, size: size, cost: weight, row: state.row(of: key))
+      var gone = result.evicted.compactMap { table.remove($0) }
+      if let old = result.isKept ? table.put(stored) : table.remove(key.hashValue64) { gone.append(old) }
+      return gone
+    }
     withExtendedLifetime(gone) {}
+  }
+
+  /// The same, where only the bytes are known.
+  public func insert(_ bitmap: Bitmap, for key: BitmapKey, cost: Int) {
+    insert(bitmap, for: key, cost: BitmapCost(byteCount: cost))
   }
 
   /// Forgets one.
-  public func removeBitmap(for key: BitmapKey) {
-    let gone = entries.withLock { $0.remove(key) }
+  public func removeBitmap(for key: BitmapKey) { remove([key]) }
+
+  /// Forgets all whose keys fulfil a condition.
+  public func removeBitmaps(where condition: (BitmapKey) -> Bool) { remove(table.keys(where: condition)) }
+
+  /// Forgets all.
+  public func removeAll() { removeBitmaps { _ in true } }
+
+  /// Drops all that is not on screen, because memory is short. What was learned about requests stays.
+  public func trim() {
+    let gone = change { state in state.policy.trim().compactMap { table.remove($0) } }
     withExtendedLifetime(gone) {}
   }
 
-  /// Forgets all.
-  public func removeAll() {
-    let gone = entries.withLock { entries in
-      let old = entries
-      entries = RecencyList(limit: old.limit, evictions: old.evictions)
-      return old
+  /// What the list in front shows now, or that there is none.
+  ///
+  /// Setting it costs little while the list is the same, and asks for the row of each bitmap when it is another one.
+  public var viewport: Viewport? {
+    get { state.withLock { $0.viewport } }
+    set {
+      change { state in
+        let isSameList = state.viewport?.list == newValue?.list
+        state.viewport = newValue
+        state.policy.screen = newValue.map { viewport in
+          Int32(clamping: viewport.rows.lowerBound)...Int32(clamping: viewport.rows.upperBound)
+        }
+        if isSameList { return }
+        var rows: [UInt64: Int32] = [:]
+        if newValue != nil {
+          for key in table.keys(where: { _ in true }) { rows[key.hashValue64] = state.row(of: key) }
+        }
+        state.policy.setRows { rows[$0] ?? -1 }
+      }
     }
-    withExtendedLifetime(gone) {}
   }
 
   /// Counts of this moment.
   public var statistics: Statistics {
-    entries.withLock {
-      Statistics(count: $0.count, byteCount: $0.byteCount, limit: $0.limit, evictions: $0.evictions)
+    change { state in
+      let policy = state.policy
+      return Statistics(
+        count: policy.keys.count, byteCount: policy.keys.byteCount, limit: limit, evictions: policy.evictions)
     }
   }
-}
 
-/// Entries in the order of their last use: a doubly linked list whose links are indices, and a table of keys.
-struct RecencyList {
-  private struct Entry {
-    var key: BitmapKey
-    var bitmap: Bitmap?
-    var cost: Int
-    var newer: Int
-    var older: Int
-  }
+  /// The rule by which bitmaps go at this moment.
+  var rule: EvictionRule { change { $0.policy.rule } }
 
-  let limit: Int
-  private(set) var byteCount = 0
-  private(set) var evictions: Int
-  private var index: [BitmapKey: Int] = [:]
-  private var entries: [Entry] = []
-  private var free: [Int] = []
-  private var newest = -1
-  private var oldest = -1
-
-  init(limit: Int, evictions: Int = 0) {
-    self.limit = limit
-    self.evictions = evictions
-  }
-
-  var count: Int { index.count }
-
-  mutating func use(_ key: BitmapKey) -> Bitmap? {
-    guard let place = index[key] else { return nil }
-    if place != newest {
-      unlink(place)
-      linkAsNewest(place)
+  private func remove(_ keys: [BitmapKey]) {
+    let gone = change { state in
+      keys.compactMap { key -> BitmapTable.Stored? in
+        // Another key of the same hash may have taken its place.
+        guard let stored = table.remove(key.hashValue64) else { return nil }
+        if stored.key != key { return table.put(stored) }
+        state.policy.remove(key.hashValue64)
+        return stored
+      }
     }
-    return entries[place].bitmap
+    withExtendedLifetime(gone) {}
   }
 
-  /// Returns what had to go, for the caller to free.
-  mutating func insert(_ bitmap: Bitmap, for key: BitmapKey, cost: Int) -> [Bitmap] {
-    var gone: [Bitmap] = []
-    if let old = remove(key) { gone.append(old) }
-    guard cost <= limit else { return gone }
-    while byteCount > limit - cost, oldest >= 0 {
-      evictions += 1
-      if let old = remove(entries[oldest].key) { gone.append(old) }
+  /// Does something with the state, after telling the policy of the hits since the last time.
+  private func change<Result>(_ body: (inout State) -> Result) -> Result {
+    state.withLock { state in
+      // Taken out, and not copied: it is changed while the policy is.
+      var marks: RequestLog.Marks? = nil
+      swap(&marks, &state.marks)
+      log.drain(&marks!) { state.policy.hit($0) }
+      swap(&marks, &state.marks)
+      return body(&state)
     }
-    let entry = Entry(key: key, bitmap: bitmap, cost: cost, newer: -1, older: -1)
-    let place: Int
-    if let reused = free.popLast() {
-      place = reused
-      entries[place] = entry
-    } else {
-      place = entries.count
-      entries.append(entry)
-    }
-    index[key] = place
-    byteCount += cost
-    linkAsNewest(place)
-    return gone
-  }
-
-  mutating func remove(_ key: BitmapKey) -> Bitmap? {
-    guard let place = index.removeValue(forKey: key) else { return nil }
-    unlink(place)
-    byteCount -= entries[place].cost
-    let bitmap = entries[place].bitmap
-    entries[place].bitmap = nil
-    free.append(place)
-    return bitmap
-  }
-
-  private mutating func unlink(_ place: Int) {
-    let (newer, older) = (entries[place].newer, entries[place].older)
-    if newer >= 0 { entries[newer].older = older } else { newest = older }
-    if older >= 0 { entries[older].newer = newer } else { oldest = newer }
-  }
-
-  private mutating func linkAsNewest(_ place: Int) {
-    entries[place].newer = -1
-    entries[place].older = newest
-    if newest >= 0 { entries[newest].newer = place } else { oldest = place }
-    newest = place
   }
 }

@@ -1,7 +1,9 @@
 import Dispatch
 import Foundation
+import Synchronization
 
-/// A fixed number of threads that do jobs, the most urgent first, and of equal ones the oldest.
+/// A fixed number of threads that do jobs: the most urgent first, of equal ones that with the nearest deadline, and then
+/// the oldest.
 ///
 /// Thread-safety: any thread.
 final class WorkerPool: Sendable {
@@ -11,37 +13,58 @@ final class WorkerPool: Sendable {
 
   typealias Job = @Sendable () -> Void
 
-  private struct Queue {
-    var jobs: [(number: Int, job: Job)?] = []
-    var head = 0
+  /// A job in a queue. It is done once, or dropped.
+  final class Ticket: Sendable {
+    fileprivate let priority: DrawPriority
+    /// When it should be done, by the monotonic clock; the latest time if it does not matter.
+    fileprivate let deadline: Int64
+    // Proof of safety: it is set before the ticket is shared, and touched once after, by the one who takes it.
+    private nonisolated(unsafe) var job: Job?
+    private let isTaken = Atomic(false)
 
-    mutating func append(_ job: @escaping Job, number: Int) { jobs.append((number, job)) }
+    init(priority: DrawPriority = .normal, deadline: Int64 = .max, _ job: @escaping Job) {
+      self.priority = priority
+      self.deadline = deadline
+      self.job = job
+    }
 
-    /// When the first job came; later ones have larger numbers.
-    var firstNumber: Int? { head < jobs.count ? jobs[head]?.number : nil }
+    fileprivate var waits: Bool { !isTaken.load(ordering: .relaxed) }
 
-    mutating func popFirst() -> Job? {
-      guard head < jobs.count else { return nil }
-      let job = jobs[head]?.job
-      jobs[head] = nil
-      head += 1
-      if head == jobs.count {
-        jobs.removeAll(keepingCapacity: true)
-        head = 0
-      } else if head > 64, head * 2 > jobs.count {
-        jobs.removeFirst(head)
-        head = 0
-      }
+    fileprivate func take() -> Job? {
+      guard !isTaken.exchange(true, ordering: .acquiringAndReleasing) else { return nil }
+      defer { job = nil }
       return job
+    }
+
+    /// False if it is done or dropped already. What the job refers to is freed with the ticket.
+    fileprivate func drop() -> Bool { !isTaken.exchange(true, ordering: .acquiringAndReleasing) }
+  }
+
+  private enum Leftover: Sendable {
+    case arrivals(ArraySlice<Ticket>)
+    case queue([Entry])
+  }
+
+  private struct Entry: Sendable {
+    let number: Int
+    let ticket: Ticket
+
+    func comes(before other: Entry) -> Bool {
+      (ticket.deadline, number) < (other.ticket.deadline, other.number)
     }
   }
 
   /// What the threads share; they keep it, and not the pool, so that a pool that nobody needs ends its threads.
   private final class Shared: Sendable {
     struct State {
-      var queues = [Queue](repeating: Queue(), count: DrawPriority.allCases.count)
+      /// For each priority a binary heap.
+      var queues = [[Entry]](repeating: [], count: DrawPriority.allCases.count)
+      /// All of them, in the order in which they came.
+      var arrivals: ArraySlice<Ticket> = []
       var submitted = 0
       var taken = 0
+      /// Tickets that wait; others may still lie in the queues.
+      var waiting = 0
       var sleeping = 0
       var isStopped = false
 
@@ -49,14 +72,43 @@ final class WorkerPool: Sendable {
       mutating func takeJob() -> Job? {
         taken += 1
         if taken % 8 == 0 {
-          let waiting = queues.indices.filter { queues[$0].firstNumber != nil }
-          guard let oldest = waiting.min(by: { queues[$0].firstNumber! < queues[$1].firstNumber! }) else { return nil }
-          return queues[oldest].popFirst()
+          while let ticket = arrivals.popFirst() { if let job = claim(ticket) { return job } }
         }
         for priority in queues.indices.reversed() {
-          if let job = queues[priority].popFirst() { return job }
+          while let entry = queues[priority].popFirstOfHeap({ $0.comes(before: $1) }) {
+            if let job = claim(entry.ticket) { return job }
+          }
         }
         return nil
+      }
+
+      private mutating func claim(_ ticket: Ticket) -> Job? {
+        guard let job = ticket.take() else { return nil }
+        waiting -= 1
+        return job
+      }
+
+      mutating func append(_ ticket: Ticket) -> [Leftover] {
+        submitted += 1
+        waiting += 1
+        queues[ticket.priority.rawValue].pushToHeap(Entry(number: submitted, ticket: ticket)) { $0.comes(before: $1) }
+        arrivals.append(ticket)
+        return purge()
+      }
+
+      /// Keeps what was done or dropped from piling up. Returns what is left over, for the caller to free.
+      mutating func purge() -> [Leftover] {
+        let most = 2 * waiting + 64
+        var leftovers: [Leftover] = []
+        if arrivals.count > most {
+          leftovers.append(.arrivals(arrivals))
+          arrivals = arrivals.filter { $0.waits }[...]
+        }
+        for priority in queues.indices where queues[priority].count > most {
+          leftovers.append(.queue(queues[priority]))
+          queues[priority] = queues[priority].filter { $0.ticket.waits }.sorted { $0.comes(before: $1) }
+        }
+        return leftovers
       }
     }
     let state = Lock(State())
@@ -107,16 +159,64 @@ final class WorkerPool: Sendable {
     for _ in 0..<sleeping { shared.wake.signal() }
   }
 
+  /// How many jobs wait for a thread.
+  var waiting: Int { shared.state.withLock { $0.waiting } }
+
   /// Does a job on one of the threads.
-  func submit(priority: DrawPriority = .normal, _ job: @escaping Job) {
-    let wakes = shared.state.withLock { state in
-      state.submitted += 1
-      state.queues[priority.rawValue].append(job, number: state.submitted)
-      guard state.sleeping > 0 else { return false }
+  func submit(_ ticket: Ticket) {
+    let (wakes, leftovers) = shared.state.withLock { state in
+      let leftovers = state.append(ticket)
+      guard state.sleeping > 0 else { return (false, leftovers) }
       state.sleeping -= 1
-      return true
+      return (true, leftovers)
     }
     // A system call only when a thread sleeps, and outside of the lock.
     if wakes { shared.wake.signal() }
+    if !leftovers.isEmpty { Self.free(leftovers) }
+  }
+
+  /// The same for a job that nobody drops.
+  func submit(priority: DrawPriority = .normal, _ job: @escaping Job) { submit(Ticket(priority: priority, job)) }
+
+  /// Gives jobs up that have not begun.
+  func drop(_ tickets: some Sequence<Ticket>) {
+    let leftovers = shared.state.withLock { state in
+      for ticket in tickets where ticket.drop() { state.waiting -= 1 }
+      return state.purge()
+    }
+    if !leftovers.isEmpty { Self.free(leftovers) }
+  }
+
+  /// Frees something elsewhere: of a hundred thousand jobs that would take a main thread longer than a frame.
+  static func free(_ value: some Sendable) {
+    DispatchQueue.global(qos: .background).async { withExtendedLifetime(value) {} }
+  }
+}
+
+extension Array {
+  /// Adds to a binary heap whose first is the one that comes before all others.
+  fileprivate mutating func pushToHeap(_ element: Element, _ comesBefore: (Element, Element) -> Bool) {
+    append(element)
+    var place = count - 1
+    while place > 0, comesBefore(self[place], self[(place - 1) / 2]) {
+      swapAt(place, (place - 1) / 2)
+      place = (place - 1) / 2
+    }
+  }
+
+  fileprivate mutating func popFirstOfHeap(_ comesBefore: (Element, Element) -> Bool) -> Element? {
+    guard let first else { return nil }
+    let last = removeLast()
+    guard !isEmpty else { return first }
+    self[0] = last
+    var place = 0
+    while true {
+      var next = 2 * place + 1
+      guard next < count else { return first }
+      if next + 1 < count, comesBefore(self[next + 1], self[next]) { next += 1 }
+      guard comesBefore(self[next], self[place]) else { return first }
+      swapAt(place, next)
+      place = next
+    }
   }
 }

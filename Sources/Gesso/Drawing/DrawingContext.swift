@@ -22,6 +22,10 @@ public struct DrawingContext: ~Copyable {
     return status == GESSO_OK ? nil : RasterError(status)
   }
 
+  /// Whether nobody waits any more for what is being drawn for a ``CachedDrawer``. A long draw asks now and then, and
+  /// returns or throws: once it was told so, what it draws is not kept.
+  public var isCancelled: Bool { DrawStack.isCancelled }
+
   /// Lends Cairo's context (a `cairo_t *`), for what is missing here. Saves and restores have to be balanced.
   /// Does nothing and returns `nil` once the context has an error.
   public func withCairo<Result, Failure: Error>(

@@ -20,3 +20,11 @@ public enum MonotonicClock {
     return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
   }
 }
+
+extension Duration {
+  /// Whole nanoseconds; the largest number for longer ones.
+  var inNanoseconds: Int64 {
+    let (seconds, isTooLong) = components.seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    return isTooLong ? .max : seconds.addingReportingOverflow(components.attoseconds / 1_000_000_000).partialValue
+  }
+}

@@ -110,8 +110,9 @@ struct DrawingTests {
   func noCache() async throws {
     struct Sieve: BitmapCache {
       func bitmap(for key: BitmapKey) -> Bitmap? { nil }
-      func insert(_ bitmap: Bitmap, for key: BitmapKey, cost: Int) {}
+      func insert(_ bitmap: Bitmap, for key: BitmapKey, cost: BitmapCost) {}
       func removeBitmap(for key: BitmapKey) {}
+      func removeBitmaps(where condition: (BitmapKey) -> Bool) {}
       func removeAll() {}
     }
     let draws = Box(0)

@@ -7,38 +7,26 @@ import Testing
 struct MemoryCacheTests {
   private func key(_ index: Int) -> BitmapKey { request("\(index)").cacheKey }
 
-  @Test("does what a list in the order of use does, operation for operation")
-  func model() throws {
+  @Test("is never over its limit, and knows its bytes, whatever is put in and taken out")
+  func bounds() throws {
     let bitmaps = try (0..<20).map { try solid(Color(white: Double($0) / 20)) }
-    let limit = 1000
-    let cache = MemoryCache(limit: limit)
-    var model: [(index: Int, cost: Int)] = []  // the most recently used first
+    let cache = MemoryCache(limit: 1000)
+    var costs: [Int: Int] = [:]
     var random = SeededGenerator(state: 3)
     for _ in 0..<20_000 {
       let index = Int.random(in: 0..<20, using: &random)
       switch Int.random(in: 0..<20, using: &random) {
-      case 0:
-        cache.removeBitmap(for: key(index))
-        model.removeAll { $0.index == index }
+      case 0: cache.removeBitmap(for: key(index))
       case 1..<9:
         let cost = Int.random(in: 0...1100, using: &random) / (index + 1)
         cache.insert(bitmaps[index], for: key(index), cost: cost)
-        model.removeAll { $0.index == index }
-        if cost <= limit {
-          while model.reduce(cost, { $0 + $1.cost }) > limit { model.removeLast() }
-          model.insert((index, cost), at: 0)
-        }
-      default:
-        let found = cache.bitmap(for: key(index))
-        let place = model.firstIndex { $0.index == index }
-        #expect((found != nil) == (place != nil))
-        if let place {
-          #expect(found === bitmaps[index])
-          model.insert(model.remove(at: place), at: 0)
-        }
+        costs[index] = cost
+      default: if let found = cache.bitmap(for: key(index)) { #expect(found === bitmaps[index]) }
       }
+      let kept = (0..<20).filter { cache.bitmap(for: key($0)) != nil }
       let statistics = cache.statistics
-      #expect(statistics.count == model.count && statistics.byteCount == model.reduce(0) { $0 + $1.cost })
+      #expect(statistics.count == kept.count && statistics.byteCount == kept.reduce(0) { $0 + costs[$1]! })
+      #expect(statistics.byteCount <= 1000)
     }
     #expect(cache.statistics.evictions > 100)
   }
@@ -97,5 +85,80 @@ struct MemoryCacheTests {
       }
     }
     #expect(cache.statistics.byteCount <= 500)
+  }
+
+  @Test("forgets what fulfils a condition, and nothing else")
+  func conditions() throws {
+    let cache = MemoryCache(limit: 1000)
+    for index in 0..<20 { cache.insert(try solid(.red), for: key(index), cost: 10) }
+    cache.removeBitmaps { $0.identity.hasPrefix("1") }
+    for index in 0..<20 { #expect((cache.bitmap(for: key(index)) != nil) == !"\(index)".hasPrefix("1")) }
+    #expect(cache.statistics.byteCount == 90)
+  }
+
+  @Test("keeps a bitmap of one colour in sixteen bytes, and gives the same pixels back")
+  func solids() throws {
+    let cache = MemoryCache(limit: 1000)
+    for color in [Color(red: 0, green: 1, blue: 0, alpha: 0.5), .red, .clear] {
+      let bitmap = try solid(color, width: 300, height: 200, scale: 3)
+      cache.insert(bitmap, for: key(1), cost: bitmap.byteCount)
+      #expect(cache.statistics.byteCount == 16)
+      #expect(try #require(cache.bitmap(for: key(1))).hasSamePixels(as: bitmap))
+    }
+    let spotted = try Bitmap(size: CGSize(width: 300, height: 200), scale: 1, background: .red) { context, _ in
+      context.fill(CGRect(x: 299, y: 199, width: 1, height: 1))
+    }
+    cache.insert(spotted, for: key(2), cost: spotted.byteCount)
+    #expect(cache.bitmap(for: key(2)) == nil, "all of its bytes count, and are too many")
+  }
+
+  @Test("gives nothing back that is older than its lifetime")
+  func lifetimes() async throws {
+    let cache = MemoryCache(.init(limit: 1000, lifetime: .milliseconds(200)))
+    cache.insert(try solid(.red), for: key(1), cost: 10)
+    #expect(cache.bitmap(for: key(1)) != nil || MonotonicClock.now == 0)
+    #expect(await eventually { cache.bitmap(for: key(1)) == nil })
+    #expect(cache.statistics.count == 0, "and keeps it no longer")
+    let other = MemoryCache(.init(limit: 1000, lifetime: .seconds(1000)))
+    other.insert(try solid(.red), for: key(1), cost: 10)
+    #expect(other.bitmap(for: key(1)) != nil)
+  }
+
+  @Test("drops all but what is on screen when memory is short")
+  func trimming() throws {
+    let cache = MemoryCache(limit: 1000)
+    cache.viewport = Viewport(list: "a", rows: 3...5) { Int($0) }
+    for index in 0..<20 { cache.insert(try solid(.red), for: key(index), cost: 10) }
+    cache.trim()
+    #expect((0..<20).filter { cache.bitmap(for: key($0)) != nil } == [3, 4, 5])
+    cache.viewport = nil
+    cache.trim()
+    #expect(cache.statistics.count == 0)
+  }
+
+  @Test("never drops a row on screen, and of the others the farthest first")
+  func viewports() throws {
+    let cache = MemoryCache(limit: 100)
+    for index in 0..<10 { cache.insert(try solid(.red), for: key(index), cost: 10) }
+    cache.viewport = Viewport(list: "a", rows: 1...3) { Int($0) }
+    cache.insert(try solid(.red), for: key(10), cost: 10)
+    #expect((0...10).filter { cache.bitmap(for: key($0)) != nil } == Array(0...8) + [10], "9 was the farthest")
+    cache.viewport = Viewport(list: "a", rows: 8...9) { _ in nil }
+    cache.insert(try solid(.red), for: key(11), cost: 10)
+    #expect(cache.bitmap(for: key(0)) == nil, "the same list asks for no rows again")
+    cache.viewport = Viewport(list: "b", rows: 0...100) { Int($0) }
+    cache.insert(try solid(.red), for: key(12), cost: 10)
+    #expect(cache.bitmap(for: key(12)) == nil && cache.statistics.count == 10, "all is on screen, and stays")
+  }
+
+  @Test("keeps what took long to draw, if it is to save that")
+  func drawTimes() throws {
+    let cache = MemoryCache(.init(limit: 100, savesDrawTime: true))
+    let slow = BitmapCost(byteCount: 10, drawNanoseconds: 5_000_000)
+    cache.insert(try solid(.red), for: key(0), cost: slow)
+    for index in 1..<50 {
+      cache.insert(try solid(.red), for: key(index), cost: BitmapCost(byteCount: 10, drawNanoseconds: 10_000))
+    }
+    #expect(cache.bitmap(for: key(0)) != nil, "fifty others were cheap")
   }
 }

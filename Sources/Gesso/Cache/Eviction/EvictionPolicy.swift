@@ -1,0 +1,61 @@
+/// Decides which bitmaps a cache keeps: by the rule that fits the requests, and by what is on screen.
+struct EvictionPolicy {
+  private(set) var keys: KeyCache
+  private var selector: RuleSelector
+  /// The rows on screen, of the list in front.
+  var screen: ClosedRange<Int32>?
+  private(set) var evictions = 0
+
+  init(limit: Int) {
+    keys = KeyCache(limit: limit)
+    selector = RuleSelector(limit: limit)
+  }
+
+  /// Where a list tells what is on screen, recency knows more than its shadow: frequency has to be better by more.
+  var rule: EvictionRule {
+    screen != nil && selector.advantage < 0.03 ? .recency : selector.rule
+  }
+
+  /// A request that was a hit.
+  mutating func hit(_ hash: UInt64) {
+    // It may be gone since: a request all the same, but nobody knows of what size.
+    guard let slot = keys.slot(of: hash) else { return }
+    let entry = keys.entries[slot]
+    selector.request(hash, size: entry.size, cost: entry.cost)
+    _ = keys.touch(hash)
+  }
+
+  /// A request that was a miss, and whose bitmap comes in. Tells which others have to go, and whether it is kept: it is not
+  /// if it alone is too large, or if all others are on screen.
+  mutating func insert(_ hash: UInt64, size: Int, cost: Float, row: Int32) -> (isKept: Bool, evicted: [UInt64]) {
+    keys.remove(hash)
+    selector.request(hash, size: size, cost: cost)
+    guard size <= keys.limit else { return (false, []) }
+    var evicted: [UInt64] = []
+    while keys.byteCount > keys.limit - size {
+      guard let victim = keys.victim(by: rule, viewport: screen) else { return (false, evicted) }
+      keys.remove(victim, isEviction: true)
+      evicted.append(victim)
+      evictions += 1
+    }
+    keys.insert(hash, size: size, cost: cost, row: row)
+    return (true, evicted)
+  }
+
+  /// Forgets a key.
+  mutating func remove(_ hash: UInt64) {
+    keys.remove(hash)
+    selector.remove(hash)
+  }
+
+  /// Takes out all that is not on screen.
+  mutating func trim() -> [UInt64] {
+    let gone = keys.hashes(outside: screen)
+    for hash in gone { keys.remove(hash, isEviction: true) }
+    evictions += gone.count
+    return gone
+  }
+
+  /// Another list is in front, or none: what row each key has in it.
+  mutating func setRows(_ row: (UInt64) -> Int32) { keys.setRows(row) }
+}

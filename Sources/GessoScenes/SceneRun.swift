@@ -110,8 +110,13 @@ public final class SceneRunner {
 
   private func count() {
     guard let trace else { return }
-    trace.counter("cache bytes", Double(memory.statistics.byteCount))
-    trace.counter("draws", Double(drawer.statistics.draws + screen.counters.mainDraws))
+    let now = drawer.statistics
+    trace.counter("cache bytes", Double(now.memory?.byteCount ?? 0))
+    trace.counter("cache evictions", Double(now.memory?.evictions ?? 0))
+    trace.counter("draws", Double(now.draws + screen.counters.mainDraws))
+    trace.counter("memory hits", Double(now.memoryHits))
+    trace.counter("misses", Double(now.misses))
+    trace.counter("cancelled", Double(now.cancelled))
   }
 
   private func counters(_ report: FrameReport, since before: DrawerStatistics, bitmaps: Int) -> [String: Double] {
@@ -121,11 +126,16 @@ public final class SceneRunner {
     let frames = Double(max(1, report.metrics.frames))
     return [
       "draws": Double(now.draws - before.draws + screen.counters.mainDraws),
-      "memory_hits": Double(now.memoryHits - before.memoryHits),
+      "memory_hits": Double(now.memoryHits - before.memoryHits), "misses": Double(now.misses - before.misses),
+      "hit_percent": 100 * Double(now.memoryHits - before.memoryHits)
+        / Double(max(1, now.memoryHits + now.misses - before.memoryHits - before.misses)),
       "coalesced": Double(now.coalesced - before.coalesced),
       "cancelled": Double(now.cancelled - before.cancelled),
       "failures": Double(now.failures - before.failures),
       "draw_ms": Double(now.drawMicroseconds - before.drawMicroseconds) / 1000,
+      "wasted_ms": Double(now.wastedMicroseconds - before.wastedMicroseconds) / 1000,
+      "draw_p95_us": Double(now.drawTimes.microseconds(below: 0.95)),
+      "queue_p95_us": Double(now.queueTimes.microseconds(below: 0.95)),
       "cells_made": Double(cells.made), "cells_premade": Double(cells.premade), "cells_reused": Double(cells.fromReuse),
       "blank_area_percent": 100 * Double(screen.counters.blankPixels) / (pixels * frames),
       "blank_area_worst_percent": 100 * Double(screen.counters.worstBlankPixels) / pixels,

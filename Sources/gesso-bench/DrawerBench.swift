@@ -45,7 +45,8 @@ struct DrawerBench {
     var found = 0
     let times = Timing.byTurns(
       [
-        { found &+= drawer.cachedBitmap(for: requests[$0])!.width }, { found &+= foundation.object(forKey: names[$0])!.width },
+        { found &+= drawer.cachedBitmap(for: requests[$0])!.width },
+        { found &+= foundation.object(forKey: names[$0])!.width },
         { found &+= dictionary.find(composites[$0])!.width },
       ], count: requests.count, repeats: isQuick ? 20 : 100)
     guard found > 0 else { fail("nothing was found") }
@@ -144,7 +145,9 @@ struct DrawerBench {
       ) { _ in }
       began.wait()
       let tasks = (0..<100_000).map { number in
-        drawer.draw(DrawRequest(key: "queued.\(number)", size: CGSize(width: 8, height: 8), scale: 1) { _, _ in }) { _ in }
+        drawer.draw(DrawRequest(key: "queued.\(number)", size: CGSize(width: 8, height: 8), scale: 1) { _, _ in }) {
+          _ in
+        }
       }
       let begin = DispatchTime.now().uptimeNanoseconds
       drawer.cancelAll()
@@ -159,7 +162,9 @@ struct DrawerBench {
 
   /// Hits of a cache with a million entries, to those of one with a thousand.
   private func growth() {
-    guard let bitmap = try? Bitmap(size: CGSize(width: 8, height: 8), scale: 1, draw: { _, _ in }) else { fail("no bitmap") }
+    guard let bitmap = try? Bitmap(size: CGSize(width: 8, height: 8), scale: 1, draw: { _, _ in }) else {
+      fail("no bitmap")
+    }
     func timeOfHits(_ count: Int) -> Double {
       let cache = MemoryCache(limit: count)
       let keys = (0..<count).map { Self.request("grown.\($0)").cacheKey }

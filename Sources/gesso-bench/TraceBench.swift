@@ -26,7 +26,9 @@ struct TraceBench {
       keys[fields[0]] = key
       if let row = Int(fields[2]) { rows[key.identity] = row }
       var screen: ClosedRange<Int>?
-      if !fields[3].isEmpty, let top = Int(fields[4]), let bottom = Int(fields[5]), top <= bottom { screen = top...bottom }
+      if !fields[3].isEmpty, let top = Int(fields[4]), let bottom = Int(fields[5]), top <= bottom {
+        screen = top...bottom
+      }
       return Request(key: key, bytes: bytes, list: String(fields[3]), screen: screen)
     }
     self.rows = rows

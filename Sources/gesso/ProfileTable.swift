@@ -28,6 +28,8 @@ struct ProfileTable {
     Column(title: "display p99", decimals: 3) { $0.report.stageTime(.display, percentile: 99) },
     Column(title: "draws", decimals: 0) { $0.counters["draws"] ?? 0 },
     Column(title: "hits", decimals: 0) { $0.counters["memory_hits"] ?? 0 },
+    Column(title: "hit %", decimals: 1) { $0.counters["hit_percent"] ?? 0 },
+    Column(title: "queue p95 us", decimals: 0) { $0.counters["queue_p95_us"] ?? 0 },
     Column(title: "blank %", decimals: 2) { $0.counters["blank_area_percent"] ?? 0 },
     Column(title: "cells made", decimals: 0) { $0.counters["cells_made"] ?? 0 },
   ]

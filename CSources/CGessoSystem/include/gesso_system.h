@@ -10,6 +10,16 @@ int gesso_eventfd(void);
 /* Processors in this process's affinity mask; 0 if the system does not tell. */
 int gesso_affinity_count(void);
 
+/* A descriptor that becomes ready when memory is short: pressure that a kernel's file of it (`/proc/pressure/memory`, or a
+ * control group's `memory.pressure`) tells of, by a trigger as the kernel's documentation of PSI describes them, or a
+ * change of a control group's `memory.events`. -1 with errno set. */
+int gesso_pressure_open(const char *path, const char *trigger);
+int gesso_change_open(const char *path);
+
+/* Waits until one of some descriptors is ready: so many of pressure first, then those of changes, and last an eventfd that
+ * ends the wait. Returns which; -1 after an error. Of a change, all that is known is read. At most 8. */
+int gesso_pressure_wait(const int *descriptors, int pressures, int count);
+
 /* The kernel's number of the calling thread. */
 int64_t gesso_thread_id(void);
 

@@ -77,8 +77,9 @@ public final class DrawTask: Sendable {
   /// Delivers an outcome, unless the task is cancelled before its turn comes.
   func deliver(_ outcome: DrawOutcome) {
     queue?.enqueue { [self] in
-      // Decided here and not when the result came: a cancel until this very moment wins.
-      if !isGivenUp, claim() { takeCompletion()?(outcome) }
+      // Decided here and not when the result came: a cancel until this very moment wins. One of all tasks does not know of
+      // this one, which was on its way.
+      if claim() { takeCompletion()?(isGivenUp ? .cancelled : outcome) }
     }
   }
 

@@ -4,7 +4,8 @@ import Foundation
 ///
 /// Which ones go is decided by the rule that would have missed less: the least recently used, or the least frequently
 /// used; shadows, caches of keys alone, tell. A list may say what is on screen, with ``viewport``. Bitmaps of a single
-/// colour are kept as that colour.
+/// colour are kept as that colour; of those that are dropped, the ones that took very long to draw are kept as blobs for
+/// a while, in up to an eighth of the limit. When the system says that memory is short, all but what is on screen goes.
 ///
 /// Looking up costs the same however many there are. Thread-safety: any thread; lookups of different keys at the same
 /// time seldom meet.
@@ -19,12 +20,18 @@ public final class MemoryCache: BitmapCache {
     /// Whether it is time spent on drawing that is to be saved, rather than misses: then the bitmaps that took long are
     /// kept longer.
     public var savesDrawTime: Bool
+    /// Whether ``MemoryCache/trim()`` is called when the kernel tells that memory is short.
+    public var trimsUnderPressure: Bool
 
     /// The defaults, or others.
-    public init(limit: Int = MemoryCache.defaultLimit, lifetime: Duration? = nil, savesDrawTime: Bool = false) {
+    public init(
+      limit: Int = MemoryCache.defaultLimit, lifetime: Duration? = nil, savesDrawTime: Bool = false,
+      trimsUnderPressure: Bool = true
+    ) {
       self.limit = limit
       self.lifetime = lifetime
       self.savesDrawTime = savesDrawTime
+      self.trimsUnderPressure = trimsUnderPressure
     }
   }
 
@@ -34,6 +41,8 @@ public final class MemoryCache: BitmapCache {
     public let count: Int
     /// Their bytes.
     public let byteCount: Int
+    /// Bytes of blobs of bitmaps that were dropped.
+    public let compressedByteCount: Int
     /// Bytes that they may take.
     public let limit: Int
     /// Bitmaps that had to go for others, so far.
@@ -54,9 +63,11 @@ public final class MemoryCache: BitmapCache {
   private let log = RequestLog()
   /// Held around changes of the table, too, so that the policy and the table know of the same bitmaps.
   private let state: Lock<State>
+  private let compressed: CompressedTier
   private let limit: Int
   private let lifetime: Int64?
   private let savesDrawTime: Bool
+  private let pressure: Lock<MemoryPressure.Observation?> = Lock(nil)
 
   /// A cache.
   public init(_ configuration: Configuration) {
@@ -64,6 +75,10 @@ public final class MemoryCache: BitmapCache {
     lifetime = configuration.lifetime?.inNanoseconds
     savesDrawTime = configuration.savesDrawTime
     state = Lock(State(policy: EvictionPolicy(limit: limit)))
+    compressed = CompressedTier(limit: limit / 8)
+    guard configuration.trimsUnderPressure else { return }
+    let observation = MemoryPressure.shared.observe { [weak self] in self?.trim() }
+    pressure.withLock { $0 = observation }
   }
 
   /// A cache of so many bytes.
@@ -75,7 +90,10 @@ public final class MemoryCache: BitmapCache {
   /// The bitmap that is kept under a key, which counts as a use.
   public func bitmap(for key: BitmapKey) -> Bitmap? {
     switch table.find(key) {
-    case .missing: return nil
+    case .missing:
+      guard let (bitmap, drawNanoseconds) = compressed.take(key) else { return nil }
+      insert(bitmap, for: key, cost: BitmapCost(byteCount: bitmap.byteCount, drawNanoseconds: drawNanoseconds))
+      return bitmap
     case .expired:
       removeBitmap(for: key)
       return nil
@@ -94,13 +112,25 @@ public final class MemoryCache: BitmapCache {
     let size = max(0, kept.byteCount(of: cost.byteCount))
     let weight = savesDrawTime ? Float(max(1, cost.drawNanoseconds)) / 1000 : 1
     let expires = lifetime.map { MonotonicClock.now &+ $0 } ?? .max
-    let stored = BitmapTable.Stored(key: key, bitmap: kept, expires: expires)
+    let stored = BitmapTable.Stored(
+      key: key, bitmap: kept, expires: expires, drawNanoseconds: cost.drawNanoseconds)
     // What goes is freed after the lock is given up: freeing megabytes takes a while.
-    let gone = change { state -> [BitmapTable.Stored] in
+    let (evicted, old) = change { state -> ([BitmapTable.Stored], BitmapTable.Stored?) in
       let result = state.policy.insert(key.hashValue64, size: size, cost: weight, row: state.row(of: key))
-      var gone = result.evicted.compactMap { table.remove($0) }
-      if let old = result.isKept ? table.put(stored) : table.remove(key.hashValue64) { gone.append(old) }
-      return gone
+      let evicted = result.evicted.compactMap { table.remove($0) }
+      return (evicted, result.isKept ? table.put(stored) : table.remove(key.hashValue64))
+    }
+    withExtendedLifetime(old) {}
+    compress(evicted)
+  }
+
+  /// Keeps those that are worth it as blobs; what these take is taken from the limit.
+  private func compress(_ evicted: [BitmapTable.Stored]) {
+    let before = compressed.byteCount
+    for stored in evicted { compressed.keep(stored) }
+    guard compressed.byteCount != before else { return }
+    let gone = change { state in
+      state.policy.setLimit(limit - compressed.byteCount).compactMap { table.remove($0) }
     }
     withExtendedLifetime(gone) {}
   }
@@ -111,17 +141,27 @@ public final class MemoryCache: BitmapCache {
   }
 
   /// Forgets one.
-  public func removeBitmap(for key: BitmapKey) { remove([key]) }
+  public func removeBitmap(for key: BitmapKey) {
+    compressed.remove(key)
+    remove([key])
+  }
 
   /// Forgets all whose keys fulfil a condition.
-  public func removeBitmaps(where condition: (BitmapKey) -> Bool) { remove(table.keys(where: condition)) }
+  public func removeBitmaps(where condition: (BitmapKey) -> Bool) {
+    compressed.remove(where: condition)
+    remove(table.keys(where: condition))
+  }
 
   /// Forgets all.
   public func removeAll() { removeBitmaps { _ in true } }
 
   /// Drops all that is not on screen, because memory is short. What was learned about requests stays.
   public func trim() {
-    let gone = change { state in state.policy.trim().compactMap { table.remove($0) } }
+    compressed.remove { _ in true }
+    let gone = change { state in
+      _ = state.policy.setLimit(limit)
+      return state.policy.trim().compactMap { table.remove($0) }
+    }
     withExtendedLifetime(gone) {}
   }
 
@@ -152,7 +192,8 @@ public final class MemoryCache: BitmapCache {
     change { state in
       let policy = state.policy
       return Statistics(
-        count: policy.keys.count, byteCount: policy.keys.byteCount, limit: limit, evictions: policy.evictions)
+        count: policy.keys.count, byteCount: policy.keys.byteCount, compressedByteCount: compressed.byteCount,
+        limit: limit, evictions: policy.evictions)
     }
   }
 

@@ -162,6 +162,11 @@ final class WorkerPool: Sendable {
   /// How many jobs wait for a thread.
   var waiting: Int { shared.state.withLock { $0.waiting } }
 
+  /// How many lie in the queues, also those that were dropped.
+  var queued: Int {
+    shared.state.withLock { state in max(state.arrivals.count, state.queues.reduce(0) { $0 + $1.count }) }
+  }
+
   /// Does a job on one of the threads.
   func submit(_ ticket: Ticket) {
     let (wakes, leftovers) = shared.state.withLock { state in

@@ -44,10 +44,10 @@ struct SynchronousTests {
     let slow = request("slow", draws: draws, gate: gate)
     drawer.draw(slow) { _ in }
     #expect(await eventually { draws.value == 1 })
-    async let now = Task.detached { try drawer.bitmapNow(for: slow) }.value
+    let now = onThread { try drawer.bitmapNow(for: slow) }
     #expect(await eventually { drawer.statistics.coalesced == 1 })
     gate.open()
-    let bitmap = try await now
+    let bitmap = try await now.value
     #expect(bitmap === drawer.cachedBitmap(for: slow) && draws.value == 1)
   }
 

@@ -52,7 +52,8 @@ struct EvictionTests {
   @Test("by recency is what a list in the order of use drops")
   func recency() {
     for seed in 1...5 {
-      let requests = Requests.popular(keys: 300, count: 5000, seed: UInt64(seed)) + Requests.upAndDown(rows: 90, passes: 6)
+      let requests =
+        Requests.popular(keys: 300, count: 5000, seed: UInt64(seed)) + Requests.upAndDown(rows: 90, passes: 6)
       for capacity in [1, 7, 40, 200] {
         #expect(hits(requests, capacity: capacity, by: .recency) == hitsOfList(requests, capacity: capacity))
       }
@@ -72,10 +73,14 @@ struct EvictionTests {
   func fading() {
     // A hundred keys, each often; then a hundred others, for much longer than 32 times what there is room for.
     var cache = KeyCache(limit: 100)
-    for round in 0..<50 { for key in 0..<100 { _ = cache.request(hash(key + round % 2), size: 1, cost: 1, by: .frequency) } }
+    for round in 0..<50 {
+      for key in 0..<100 { _ = cache.request(hash(key + round % 2), size: 1, cost: 1, by: .frequency) }
+    }
     var late = 0
     for round in 0..<200 {
-      for key in 1000..<1100 where cache.request(hash(key), size: 1, cost: 1, by: .frequency) { late += round >= 190 ? 1 : 0 }
+      for key in 1000..<1100 where cache.request(hash(key), size: 1, cost: 1, by: .frequency) {
+        late += round >= 190 ? 1 : 0
+      }
     }
     #expect(late > 900)
   }
@@ -94,8 +99,8 @@ struct EvictionTests {
   @Test("is found out by a sample of the keys when there are many")
   func sampling() {
     var selector = RuleSelector(limit: 20_000)
-    for key in Requests.popular(keys: 60_000, count: 150_000, seed: 4) { selector.request(hash(key), size: 1, cost: 1) }
-    #expect(selector.shadowCount < 10_000)
+    for key in 0..<30_000 { selector.request(hash(key), size: 1, cost: 1) }
+    #expect(selector.shadowCount > 1000 && selector.shadowCount < 6000)
   }
 
   @Test("are large ones rather than small ones, and cheap ones rather than dear ones, of the same age")

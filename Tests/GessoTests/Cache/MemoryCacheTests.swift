@@ -161,4 +161,54 @@ struct MemoryCacheTests {
     }
     #expect(cache.bitmap(for: key(0)) != nil, "fifty others were cheap")
   }
+
+  @Test(
+    "keeps what took very long to draw as a blob when it has to go, within its limit, and gives the same pixels back")
+  func compressing() throws {
+    let stripes = try (0..<40).map { index in
+      try Bitmap(size: CGSize(width: 64, height: 64), scale: 1, background: .white) { context, _ in
+        for y in stride(from: index % 3, to: 64, by: 3) {
+          context.setFillColor(Color(white: Double(index) / 40))
+          context.fill(CGRect(x: 0, y: y, width: 64, height: 1))
+        }
+      }
+    }
+    let limit = 10 * stripes[0].byteCount
+    let cache = MemoryCache(limit: limit)
+    for (index, bitmap) in stripes.enumerated() {
+      let time = index % 2 == 0 ? 50_000_000 : 10_000
+      cache.insert(bitmap, for: key(index), cost: BitmapCost(byteCount: bitmap.byteCount, drawNanoseconds: time))
+      let statistics = cache.statistics
+      #expect(statistics.byteCount + statistics.compressedByteCount <= limit)
+    }
+    #expect(cache.statistics.compressedByteCount > 0 && cache.statistics.compressedByteCount <= limit / 8)
+    let found = (0..<40).filter { cache.bitmap(for: key($0))?.hasSamePixels(as: stripes[$0]) ?? false }
+    #expect(found.filter { $0 % 2 == 0 }.count >= 19, "those that took long")
+    #expect(found.filter { $0 % 2 == 1 }.count <= 10)
+    cache.removeBitmaps { Int($0.identity)! < 10 }
+    #expect((0..<10).allSatisfy { cache.bitmap(for: key($0)) == nil }, "also the blobs")
+    cache.trim()
+    #expect(cache.statistics.count == 0 && cache.statistics.compressedByteCount == 0)
+  }
+
+  @Test("drops what is not on screen when the kernel says that memory is short")
+  func pressure() async throws {
+    let file = FileManager.default.temporaryDirectory.appendingPathComponent("memory.events.\(UUID().uuidString)")
+    try Data("high 0\n".utf8).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let pressure = MemoryPressure(
+      pressureFiles: ["/nowhere/memory.pressure"], eventFiles: [file.path, "/nowhere/events"])
+    #expect(pressure.isAvailable)
+    let calls = Box(0)
+    var first: MemoryPressure.Observation? = pressure.observe { calls.increment() }
+    let handle = try FileHandle(forWritingTo: file)
+    try handle.write(contentsOf: Data("high 1\n".utf8))
+    #expect(await eventually { calls.value == 1 })
+    withExtendedLifetime(first) { first = nil }
+    let second = pressure.observe { calls.update { $0 += 10 } }
+    try handle.write(contentsOf: Data("high 2\n".utf8))
+    #expect(await eventually { calls.value == 11 }, "who is gone is not called")
+    withExtendedLifetime(second) { pressure.end() }
+    #expect(!MemoryPressure(pressureFiles: [], eventFiles: ["/nowhere"]).isAvailable)
+  }
 }

@@ -55,6 +55,16 @@ func eventually(isolation: isolated (any Actor)? = #isolation, _ condition: () -
   return false
 }
 
+/// Does something that blocks on a thread of its own: those of tasks are few, and other tests need them.
+func onThread<Value: Sendable>(_ body: @escaping @Sendable () throws -> Value) -> Task<Value, any Error> {
+  Task {
+    let result: Result<Value, any Error> = await callback { finish in
+      Thread.detachNewThread { finish(Result { try body() }) }
+    }
+    return try result.get()
+  }
+}
+
 /// Numbers that are the same in each run.
 struct SeededGenerator: RandomNumberGenerator {
   var state: UInt64

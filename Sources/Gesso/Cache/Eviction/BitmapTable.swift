@@ -9,11 +9,14 @@ final class BitmapTable: Sendable {
     let bitmap: Kept
     /// When it is too old, by the monotonic clock.
     let expires: Int64
+    /// What drawing it took; 0 if nobody knows.
+    let drawNanoseconds: Int
 
-    init(key: BitmapKey, bitmap: Kept, expires: Int64) {
+    init(key: BitmapKey, bitmap: Kept, expires: Int64, drawNanoseconds: Int) {
       self.key = key
       self.bitmap = bitmap
       self.expires = expires
+      self.drawNanoseconds = drawNanoseconds
     }
   }
 

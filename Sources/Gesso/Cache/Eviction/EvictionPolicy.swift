@@ -31,6 +31,18 @@ struct EvictionPolicy {
     keys.remove(hash)
     selector.request(hash, size: size, cost: cost)
     guard size <= keys.limit else { return (false, []) }
+    let (fits, evicted) = makeRoom(for: size)
+    if fits { keys.insert(hash, size: size, cost: cost, row: row) }
+    return (fits, evicted)
+  }
+
+  /// Another number of bytes, and what has to go for it.
+  mutating func setLimit(_ limit: Int) -> [UInt64] {
+    keys.limit = limit
+    return makeRoom(for: 0).evicted
+  }
+
+  private mutating func makeRoom(for size: Int) -> (fits: Bool, evicted: [UInt64]) {
     var evicted: [UInt64] = []
     while keys.byteCount > keys.limit - size {
       guard let victim = keys.victim(by: rule, viewport: screen) else { return (false, evicted) }
@@ -38,7 +50,6 @@ struct EvictionPolicy {
       evicted.append(victim)
       evictions += 1
     }
-    keys.insert(hash, size: size, cost: cost, row: row)
     return (true, evicted)
   }
 

@@ -63,7 +63,9 @@ struct RuleSelector {
     sampling *= 4
     for cache in [\Self.recency, \Self.frequency] {
       self[keyPath: cache].limit = limit / sampling
-      for hash in self[keyPath: cache].hashes(outside: nil) where !isInSample(hash) { self[keyPath: cache].remove(hash) }
+      for hash in self[keyPath: cache].hashes(outside: nil) where !isInSample(hash) {
+        self[keyPath: cache].remove(hash)
+      }
     }
   }
 }

@@ -11,6 +11,7 @@ struct GessoCommand {
       blob      packs pictures into blobs and back, describes and verifies blobs
       profile   scrolls lists in each way of drawing them, and reports which frames were late
       version   prints the version
+      write     writes a file, or what comes in, all or nothing
 
     'gesso COMMAND --help' tells more.
     """
@@ -22,6 +23,7 @@ struct GessoCommand {
       switch arguments.first {
       case "blob": try await BlobCommand.run(Array(arguments.dropFirst()))
       case "profile": try await ProfileCommand.run(Array(arguments.dropFirst()))
+      case "write": try await WriteCommand.run(Array(arguments.dropFirst()))
       case "version", "--version": print("gesso \(gessoVersion)")
       case "help", "--help", "-h": print(usage)
       case nil: throw UsageError("a command is needed", help: usage)

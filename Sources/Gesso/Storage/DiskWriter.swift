@@ -86,6 +86,46 @@ public final class DiskWriter: Sendable {
     try await write(EncodedBitmap(bitmap, as: format), to: location, named: name)
   }
 
+  /// Reads a file back by the name that it was written under, after all that was asked for before.
+  /// - Parameter limit: bytes; a longer file is an error (`EFBIG`).
+  public func load(_ name: String, from location: StorageLocation, limit: Int = 2 << 30) async throws(StorageError)
+    -> Data
+  {
+    try await inOrder(location, name) { (path) throws(StorageError) in try FileBytes.read(path, limit: limit) }
+  }
+
+  /// Removes a file, after all that was asked for before; of a document, so that it stays removed after a power cut.
+  /// A file that is not there is an error (`ENOENT`).
+  public func remove(_ name: String, from location: StorageLocation) async throws(StorageError) {
+    try await inOrder(location, name) { [directories] (path) throws(StorageError) in
+      guard unlink(path) == 0 else { throw .last("remove", path) }
+      guard location == .documents else { return }
+      let directory = directories.url(of: location).path
+      let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+      guard folder >= 0 else { throw .last("open", directory) }
+      defer { close(folder) }
+      guard fsync(folder) == 0 else { throw .last("sync", directory) }
+    }
+  }
+
+  /// Does something with a file on the queue of its location.
+  private func inOrder<Value: Sendable>(
+    _ location: StorageLocation, _ name: String,
+    _ body: @escaping @Sendable (String) throws(StorageError) -> Value
+  ) async throws(StorageError) -> Value {
+    let path = directories.url(of: location).appendingPathComponent(name).path
+    let result: Result<Value, StorageError> = await callback { finish in
+      queues[location]!.async {
+        finish(
+          Result { () throws(StorageError) in
+            try FileName.check(name)
+            return try body(path)
+          })
+      }
+    }
+    return try result.get()
+  }
+
   /// Waits until all that was asked for before is written, as safely as its location says, or has failed.
   public func barrier(_ location: StorageLocation) async {
     await withCheckedContinuation { continuation in

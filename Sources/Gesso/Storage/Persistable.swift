@@ -15,6 +15,32 @@ extension Data: Persistable {
   public func persistedData() throws(StorageError) -> Data { self }
 }
 
+extension String: Persistable {
+  /// `txt`.
+  public var pathExtension: String { "txt" }
+  /// As UTF-8.
+  public func persistedData() throws(StorageError) -> Data { Data(utf8) }
+}
+
+/// Any encodable value as JSON, its keys in order.
+public struct EncodedJSON<Value: Encodable & Sendable>: Persistable {
+  /// What is written.
+  public let value: Value
+
+  /// A value to write.
+  public init(_ value: Value) { self.value = value }
+
+  /// `json`.
+  public var pathExtension: String { "json" }
+
+  /// The document.
+  public func persistedData() throws(StorageError) -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    do { return try encoder.encode(value) } catch { throw .notEncodable("\(type(of: value)) is no JSON: \(error)") }
+  }
+}
+
 /// A bitmap that is written in a format.
 public struct EncodedBitmap: Persistable {
   /// The picture.

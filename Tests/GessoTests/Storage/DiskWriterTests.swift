@@ -57,6 +57,44 @@ struct DiskWriterTests {
     }
   }
 
+  @Test("reads back and removes what it has written, in the order of asking", arguments: StorageLocation.allCases)
+  func loading(_ location: StorageLocation) async throws {
+    try await withTemporaryDirectory { directory in
+      let writer = writer(in: directory)
+      writer.write(Data("first".utf8), to: location, named: "a", completion: nil)
+      writer.write("zweite Fassung, ü", to: location, named: "a", completion: nil)
+      #expect(try await writer.load("a", from: location) == Data("zweite Fassung, ü".utf8))
+      await #expect(throws: StorageError.self, "longer than the limit") {
+        try await writer.load("a", from: location, limit: 5)
+      }
+      try await writer.remove("a", from: location)
+      #expect(names(in: writer.directories.url(of: location)).isEmpty)
+      for name in ["a", "..", "b/c"] {
+        await #expect(throws: StorageError.self) { try await writer.load(name, from: location) }
+        await #expect(throws: StorageError.self) { try await writer.remove(name, from: location) }
+      }
+    }
+  }
+
+  @Test("writes any encodable value as JSON")
+  func json() async throws {
+    struct Person: Codable, Equatable {
+      let name: String
+      let height: Double
+    }
+    try await withTemporaryDirectory { directory in
+      let writer = writer(in: directory), ada = Person(name: "Ada / Lovelace", height: 1.65)
+      let saved = try await writer.write(EncodedJSON(ada), to: .documents)
+      #expect(saved.url.pathExtension == "json")
+      let data = try await writer.load(saved.url.lastPathComponent, from: .documents)
+      #expect(try JSONDecoder().decode(Person.self, from: data) == ada)
+      #expect(String(decoding: data, as: UTF8.self) == #"{"height":1.65,"name":"Ada / Lovelace"}"#)
+      await #expect(throws: StorageError.self) {
+        try await writer.write(EncodedJSON(Person(name: "", height: .nan)), to: .documents)
+      }
+    }
+  }
+
   @Test("writes dictionaries as property lists that read back equal")
   func dictionaries() async throws {
     try await withTemporaryDirectory { directory in

@@ -43,6 +43,12 @@ size_t gesso_filter_encode(const gesso_band *band, uint8_t *scratch, uint8_t *ou
 bool gesso_filter_decode(
     const uint8_t *in, size_t length, uint8_t *scratch, uint32_t *pixels, uint32_t width, size_t count, bool is_opaque);
 
+/* Literals of at most 256 colours; 0 if there are more, or not enough room. `indices` has room for one byte each. */
+size_t gesso_palette_encode(
+    const uint32_t *words, size_t count, bool has_alpha, gesso_blob_level level, uint8_t *indices, uint8_t *out, size_t capacity);
+bool gesso_palette_decode(
+    const uint8_t *in, size_t length, uint8_t *room, uint32_t *words, size_t count, bool has_alpha);
+
 /* A block by LZ4, or the bytes as they are where that is no smaller; 0 if there is not enough room. */
 size_t gesso_lz4_pack(const uint8_t *in, size_t length, gesso_blob_level level, uint8_t *out, size_t capacity);
 /* The reverse, to exactly so many bytes; null if it cannot be. The result is `room`, or the bytes themselves. */

@@ -8,13 +8,13 @@
 #include "bit_pack.h"
 #include "kernels.h"
 
-enum { HEAD = 20, OPAQUE = 1, PACKED = 2 };
+enum { HEAD = 20, OPAQUE = 1, PACKED = 2, PALETTE = 4 };
 
 /* Parts of the scratch memory, each as large as it can become. */
 typedef struct parts {
     size_t groups, marked_bytes, mask_bytes, pitch;
     uint32_t *words, *above, *row; /* literals, the pixels above them, and the row above the first */
-    uint8_t *planes, *packed, *masks, *found;
+    uint8_t *planes, *packed, *masks, *found, *indices, *palette;
 } parts;
 
 enum { SLACK = 64 };
@@ -35,8 +35,10 @@ static size_t divide(parts *p, uint8_t *scratch, size_t count, uint32_t width)
         p->packed = p->planes + planes;
         p->masks = p->packed + packed;
         p->found = p->masks + p->mask_bytes;
+        p->indices = p->found + p->mask_bytes;
+        p->palette = p->indices + count + SLACK;
     }
-    return 2 * words + row + planes + packed + 2 * p->mask_bytes;
+    return 2 * words + row + planes + packed + 2 * p->mask_bytes + 3 * (count + SLACK);
 }
 
 size_t gesso_masks_scratch(size_t count, uint32_t width)
@@ -78,6 +80,30 @@ static bool lz4_may_win(const parts *p, size_t count, size_t packed_green)
     return (uint64_t)coded * count < (uint64_t)packed_green * piece;
 }
 
+/* Writes literals in the way that is smallest: packed; by a palette; or as they are, for LZ4, if that is smaller by what it
+ * costs to read. False if there is no room. */
+static bool write_literals(
+    const parts *p, size_t count, bool has_alpha, gesso_blob_level level, uint8_t *out, size_t capacity, size_t *written,
+    uint32_t *way)
+{
+    bool is_small = level == GESSO_BLOB_SMALL;
+    int planes = has_alpha ? 4 : 3;
+    size_t palette = gesso_palette_encode(p->words, count, has_alpha, level, p->indices, p->palette, 2 * count);
+    size_t green, packed = pack_literals(p, count, planes, &green), as_they_are = 0;
+    if (is_small || (!palette && lz4_may_win(p, count, green))) {
+        gesso_kernels_get()->split_planes(p->planes, count, p->words, NULL, count, has_alpha);
+        as_they_are = gesso_lz4_pack(p->planes, count * (size_t)planes, level, out, capacity);
+    }
+    const uint8_t *from = NULL;
+    *written = as_they_are, *way = 0;
+    if (count > 0 && (!as_they_are || packed < as_they_are + as_they_are / 100 * (is_small ? 0 : 6)))
+        *written = packed, *way = PACKED, from = p->packed;
+    if (palette && palette < *written) *written = palette, *way = PALETTE, from = p->palette;
+    if (*written > capacity) return false;
+    if (from) memcpy(out, from, *written);
+    return true;
+}
+
 /* Finds a band's masks, and lays them out one after the other. */
 static size_t find_masks(parts *p, const gesso_band *band, gesso_masks *m)
 {
@@ -108,28 +134,19 @@ size_t gesso_masks_encode(
     uint32_t first = gesso_load32(band->pixels), all = first;
     for (size_t i = 0; i < count; i++) all &= p.words[i];
     bool is_opaque = all >> 24 == 255;
-    int planes = is_opaque ? 3 : 4;
     if (capacity < HEAD) return 0;
     size_t used = HEAD, coded = gesso_lz4_pack(p.masks, mask_bytes, level, out + used, capacity - used);
     if (!coded) return 0;
     used += coded;
-    /* As they are, for LZ4, if that is smaller by what it costs to read. */
-    size_t as_they_are = 0, green, packed = pack_literals(&p, count, planes, &green);
-    if (level == GESSO_BLOB_SMALL || lz4_may_win(&p, count, green)) {
-        gesso_kernels_get()->split_planes(p.planes, count, p.words, NULL, count, planes == 4);
-        as_they_are = gesso_lz4_pack(p.planes, count * (size_t)planes, level, out + used, capacity - used);
-    }
-    bool packs = count > 0 && (!as_they_are || packed * 100 < as_they_are * (level == GESSO_BLOB_SMALL ? 100 : 106));
-    if (packs) {
-        if (packed > capacity - used) return 0;
-        memcpy(out + used, p.packed, packed);
-    }
+    size_t written;
+    uint32_t way;
+    if (!write_literals(&p, count, !is_opaque, level, out + used, capacity - used, &written, &way)) return 0;
+    used += written;
     gesso_store32(out, (uint32_t)m.marked_count);
     gesso_store32(out + 4, (uint32_t)m.left_count);
     gesso_store32(out + 8, (uint32_t)count);
     gesso_store32(out + 12, (uint32_t)coded);
-    gesso_store32(out + 16, (is_opaque ? OPAQUE : 0) | (packs ? PACKED : 0));
-    used += packs ? packed : as_they_are;
+    gesso_store32(out + 16, (is_opaque ? OPAQUE : 0) | way);
     if (capacity - used < 4) return 0;
     gesso_store32(out + used, first);
     return used + 4;
@@ -166,7 +183,7 @@ bool gesso_masks_decode(
     size_t coded = gesso_load32(in + 12), literals = m.literal_count;
     uint32_t flags = gesso_load32(in + 16);
     in += HEAD, length -= HEAD;
-    if (m.marked_count > p.groups || m.left_count > m.marked_count || literals > count || flags > (OPAQUE | PACKED)
+    if (m.marked_count > p.groups || m.left_count > m.marked_count || literals > count || flags > (OPAQUE | PALETTE)
         || coded > length - 4)
         return false;
     const uint8_t *masks = gesso_lz4_unpack(in, coded, p.masks, mask_bytes_of(&m, &p));
@@ -177,20 +194,25 @@ bool gesso_masks_decode(
     int planes = is_opaque ? 3 : 4;
     if (must_be_opaque && !is_opaque) return false;
     if (!masks_fit(&m, &p, count)) return false;
+    if (length < 4) return false;
+    length -= 4;
     if (is_packed) {
+        size_t left = length;
         for (int i = 0; i < planes; i++) {
             size_t used;
-            if (!gesso_unpack(p.planes + (size_t)i * p.pitch, literals, in, length, &used)) return false;
-            in += used, length -= used;
+            if (!gesso_unpack(p.planes + (size_t)i * p.pitch, literals, in, left, &used)) return false;
+            in += used, left -= used;
         }
-        if (length != 4) return false;
+        if (left != 0) return false;
         gesso_kernels_get()->join_planes(p.words, p.planes, p.pitch, literals, planes == 4);
+    } else if (flags & PALETTE) {
+        if (!gesso_palette_decode(in, length, p.planes, p.words, literals, planes == 4)) return false;
+        in += length;
     } else {
-        if (length < 4) return false;
-        const uint8_t *bytes = gesso_lz4_unpack(in, length - 4, p.planes, literals * (size_t)planes);
+        const uint8_t *bytes = gesso_lz4_unpack(in, length, p.planes, literals * (size_t)planes);
         if (!bytes) return false;
         gesso_kernels_get()->join_planes(p.words, bytes, literals, literals, planes == 4);
-        in += length - 4;
+        in += length;
     }
     uint32_t first = gesso_load32(in), solid = is_opaque ? 0xff000000 : 0;
     if (is_opaque && first >> 24 != 255) return false;

@@ -130,7 +130,45 @@ static void every_set_finds_the_same_masks(void)
     }
 }
 
+static void palettes_have_at_most_256_colours(void)
+{
+    enum { COUNT = 900 };
+    uint64_t seed = 5;
+    for (int alpha = 0; alpha < 2; alpha++)
+        for (uint32_t colours = 1; colours <= 257; colours += colours == 2 ? 253 : 1) {
+            uint32_t palette[257], words[COUNT], back[COUNT];
+            uint8_t indices[COUNT + 64], coded[2 * COUNT + 64], room[COUNT + 64];
+            for (uint32_t i = 0; i < colours; i++)
+                palette[i] = (alpha ? (uint32_t)random_next(&seed) & 255 : 255) << 24 | ((uint32_t)random_next(&seed) & 0xffff00) | (i & 255);
+            for (uint32_t i = 0; i < COUNT; i++) words[i] = palette[i < colours ? i : (uint32_t)random_next(&seed) % colours];
+            if (colours == 257) palette[256] ^= 0x800000, words[256] = palette[256]; /* certainly another one */
+            size_t length = gesso_palette_encode(words, COUNT, alpha, GESSO_BLOB_FAST, indices, coded, sizeof coded);
+            CHECK((length > 0) == (colours <= 256));
+            if (length == 0) continue;
+            uint8_t *exactly = malloc(length); /* so that the sanitizer sees what is read behind */
+            memcpy(exactly, coded, length);
+            CHECK(gesso_palette_decode(exactly, length, room, back, COUNT, alpha));
+            for (int i = 0; i < COUNT; i++) CHECK((back[i] ^ words[i]) << (alpha ? 0 : 8) == 0);
+            for (size_t cut = 0; cut < length; cut++) {
+                uint8_t *shorter = malloc(cut + 1);
+                memcpy(shorter, coded, cut);
+                CHECK(!gesso_palette_decode(shorter, cut, room, back, COUNT, alpha));
+                free(shorter);
+            }
+            free(exactly);
+            CHECK(gesso_palette_encode(words, COUNT, alpha, GESSO_BLOB_FAST, indices, coded, 3) == 0 || colours < 3);
+        }
+    /* One literal, of a colour that is not there. */
+    uint32_t words[1] = {0xff112233};
+    uint8_t indices[80], coded[200], room[80];
+    size_t length = gesso_palette_encode(words, 1, false, GESSO_BLOB_FAST, indices, coded, sizeof coded);
+    CHECK(length > 0 && coded[0] == 0 && gesso_palette_decode(coded, length, room, words, 1, false));
+    coded[length - 1] = 1;
+    CHECK(!gesso_palette_decode(coded, length, room, words, 1, false));
+}
+
 const check_test band_tests[] = {
+    TEST(palettes_have_at_most_256_colours, "palettes have up to 256 colours, and no literal is of another one"),
     TEST(masks_are_as_they_are_described, "masks are as they are described, and refused if they contradict themselves"),
     TEST(every_set_finds_the_same_masks, "every instruction set finds the same masks, planes and sums, and takes them back"),
     TEST(every_set_packs_the_same, "every instruction set packs the same, and reads no byte more"),

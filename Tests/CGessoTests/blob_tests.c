@@ -4,7 +4,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { KINDS = 9 };
+enum { KINDS = 10 };
 
 /* Pictures that different modes are for. */
 static gesso_bitmap *picture(int kind, uint32_t width, uint32_t height, gesso_format format)
@@ -27,6 +27,11 @@ static gesso_bitmap *picture(int kind, uint32_t width, uint32_t height, gesso_fo
             case 6: /* letters: few pixels of their own */
                 r = g = b = random_next(&seed) % 23 ? 255 : (uint32_t)random_next(&seed) & 255;
                 break;
+            case 9: { /* letters in a colour on another one */
+                uint32_t inked = random_next(&seed) % 5 ? 0 : (uint32_t)random_next(&seed) % 12;
+                r = 40 + inked * 9, g = 200 - inked * 13, b = inked * 5;
+                break;
+            }
             case 7: a = random_next(&seed) % 5 ? 0 : 255, r = a; break;
             default: a = (uint32_t)random_next(&seed) & 255, g = a / 2, b = a; break;
             }
@@ -301,6 +306,7 @@ static void kept_blobs_are_read_for_ever(void)
             CHECK_STATUS(gesso_blob_decode(blob, length, NULL, &back), GESSO_OK);
             CHECK(rows_are_same(bitmap, 0, back, 0, gesso_bitmap_height(bitmap)));
             CHECK(gesso_bitmap_scale(back) == gesso_bitmap_scale(bitmap) && gesso_bitmap_format(back) == (gesso_format)format);
+            if (kind == 9 && format == GESSO_FORMAT_ARGB32) CHECK(blob[88 + 16] == 5); /* opaque, of a palette */
             for (uint32_t band = 0; band < 2; band++) modes |= 1u << blob[64 + 24 * band * has_bands + 12];
             gesso_bitmap_release(back);
             gesso_bitmap_release(bitmap);

@@ -46,7 +46,7 @@ int gesso_pressure_wait(const int *descriptors, int pressures, int count)
         if (errno != EINTR) return -1;
     for (int i = count - 1; i >= 0; i--) {
         if (!polled[i].revents) continue;
-        if (polled[i].revents & (POLLERR | POLLNVAL)) return -1;
+        if (polled[i].revents & (POLLERR | POLLNVAL)) return -2 - i;
         char events[4096];
         if (i >= pressures && i + 1 < count)
             while (read(descriptors[i], events, sizeof events) > 0) {}

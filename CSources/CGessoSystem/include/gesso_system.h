@@ -17,7 +17,8 @@ int gesso_pressure_open(const char *path, const char *trigger);
 int gesso_change_open(const char *path);
 
 /* Waits until one of some descriptors is ready: so many of pressure first, then those of changes, and last an eventfd that
- * ends the wait. Returns which; -1 after an error. Of a change, all that is known is read. At most 8. */
+ * ends the wait; ones below 0 are left out. Returns which; -2 less its place for one that has failed; -1 after another
+ * error. Of a change, all that is known is read. At most 8. */
 int gesso_pressure_wait(const int *descriptors, int pressures, int count);
 
 /* The kernel's number of the calling thread. */

@@ -4,6 +4,9 @@
 public protocol BitmapCache: Sendable {
   /// The bitmap that is kept under a key; on the hot path of every hit.
   func bitmap(for key: BitmapKey) -> Bitmap?
+  /// The bitmap, from where it takes longer to get it, such as from a blob; `nil` if there is none. Called on a worker,
+  /// before a bitmap is drawn.
+  func restoredBitmap(for key: BitmapKey) -> Bitmap?
   /// Keeps a bitmap, or does not: a cache may refuse, and may drop others for it.
   func insert(_ bitmap: Bitmap, for key: BitmapKey, cost: BitmapCost)
   /// Forgets one.
@@ -12,6 +15,11 @@ public protocol BitmapCache: Sendable {
   func removeBitmaps(where condition: (BitmapKey) -> Bool)
   /// Forgets all.
   func removeAll()
+}
+
+extension BitmapCache {
+  /// None.
+  public func restoredBitmap(for key: BitmapKey) -> Bitmap? { nil }
 }
 
 /// What keeping a bitmap takes, and what it saves.

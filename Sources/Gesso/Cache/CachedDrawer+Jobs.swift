@@ -15,7 +15,7 @@ extension CachedDrawer {
     }
     enum Next {
       case nothing
-      case asksStores(Int)
+      case asksStores(DrawJobs.Job)
       case draws(WorkerPool.Ticket, inPlaceOf: WorkerPool.Ticket?)
     }
     let (task, next) = jobs.withLock { jobs -> (DrawTask, Next) in
@@ -24,24 +24,23 @@ extension CachedDrawer {
         completion: completion)
       guard let job = jobs.joinable(key) else {
         let job = jobs.add(request, waiters: [task])
-        if request.usesStores, !stores.isEmpty { return (task, .asksStores(job.number)) }
-        let ticket = ticket(for: job)
-        job.ticket = ticket
-        return (task, .draws(ticket, inPlaceOf: nil))
+        if request.usesStores, !stores.isEmpty { return (task, .asksStores(job)) }
+        job.ticket = ticket(for: job)
+        return (task, .draws(job.ticket!, inPlaceOf: nil))
       }
       counters.coalesced.increment()
       job.waiters.append(task)
-      let rises = request.priority > job.priority, old = job.ticket
+      let rises = request.priority > job.priority || request.deadlineNanoseconds < job.deadline
       job.priority = max(job.priority, request.priority)
-      // One that stores are being asked for is queued later, with the priority that it has then.
-      guard rises, !job.isDrawing, let old else { return (task, .nothing) }
-      let ticket = ticket(for: job)
-      job.ticket = ticket
-      return (task, .draws(ticket, inPlaceOf: old))
+      job.deadline = min(job.deadline, request.deadlineNanoseconds)
+      // One that stores are being asked for is queued later, as urgent as it is then.
+      guard rises, !job.isDrawing, let old = job.ticket else { return (task, .nothing) }
+      job.ticket = ticket(for: job)
+      return (task, .draws(job.ticket!, inPlaceOf: old))
     }
     switch next {
     case .nothing: break
-    case .asksStores(let number): askStores(for: request, number)
+    case .asksStores(let job): askStores(for: job)
     case .draws(let ticket, let old):
       workers.submit(ticket)
       if let old { workers.drop([old]) }
@@ -50,11 +49,11 @@ extension CachedDrawer {
   }
 
   private func ticket(for job: DrawJobs.Job) -> WorkerPool.Ticket {
-    let (key, number, submitted) = (job.request.cacheKey, job.number, MonotonicClock.now)
-    return WorkerPool.Ticket(priority: job.priority, deadline: job.request.deadlineNanoseconds) { [self] in
+    let (key, number) = (job.request.cacheKey, job.number)
+    return WorkerPool.Ticket(priority: job.priority, deadline: job.deadline) { [self] in
       let now = MonotonicClock.now
       guard let job = jobs.withLock({ $0.begin(key, number, at: now) }) else { return }
-      counters.times.withLock { $0.queue.add(nanoseconds: now - submitted) }
+      counters.times.withLock { $0.queue.add(nanoseconds: now - job.submitted) }
       _ = perform(job)
     }
   }
@@ -70,33 +69,40 @@ extension CachedDrawer {
   func perform(_ job: DrawJobs.Job) -> DrawOutcome {
     let key = job.request.cacheKey
     // Between a caller's look into the cache and its turn here another draw of the key may have ended.
-    if let bitmap = cache.bitmap(for: key) { return end(job, .memoryHit(bitmap)) }
-    let outcome = drawn(job.request, job.cancellation)
-    if case .drawn(let bitmap) = outcome, job.request.usesStores { write(bitmap, for: key, number: job.number) }
-    return end(job, outcome)
+    if let bitmap = cache.bitmap(for: key) ?? cache.restoredBitmap(for: key) { return end(job, .memoryHit(bitmap)) }
+    let outcome = end(job, drawn(job))
+    if case .drawn(let bitmap) = outcome { write(bitmap, of: job) }
+    return outcome
   }
 
   private func end(_ job: DrawJobs.Job, _ outcome: DrawOutcome) -> DrawOutcome {
-    let key = job.request.cacheKey
-    let (waiters, wasDetached) = jobs.withLock { jobs in
+    let waiters = jobs.withLock { jobs in
       jobs.delivering += 1
       return jobs.end(job)
     }
-    // Its key was invalidated while it was drawn: it must not stay. A newer one that goes with it is drawn again.
-    if wasDetached, outcome.bitmap != nil { cache.removeBitmap(for: key) }
-    if waiters.isEmpty, !job.isForCaller, case .drawn = outcome, let began = job.began {
+    if waiters.isEmpty, !job.isForCaller, let began = job.began {
       counters.wastedNanoseconds.wrappingAdd(Int(MonotonicClock.now - began), ordering: .relaxed)
     }
-    for waiter in waiters { waiter.deliver(outcome) }
-    jobs.withLock { $0.delivering -= 1 }
+    switch outcome {
+    case .diskHit: counters.diskHits.wrappingAdd(waiters.count, ordering: .relaxed)
+    case .remoteHit: counters.remoteHits.wrappingAdd(waiters.count, ordering: .relaxed)
+    default: break
+    }
+    let tell: @Sendable () -> Void = { [self] in
+      for waiter in waiters { waiter.deliver(outcome) }
+      jobs.withLock { $0.delivering -= 1 }
+    }
+    // A draw block that has asked for this bitmap may hold locks, and must not be asked for by those who are told.
+    if DrawStack.isEmpty || waiters.isEmpty { tell() } else { workers.submit(priority: .veryHigh, tell) }
     return outcome
   }
 
   /// Draws and keeps.
-  func drawn(_ request: DrawRequest, _ cancellation: DrawCancellation) -> DrawOutcome {
+  private func drawn(_ job: DrawJobs.Job) -> DrawOutcome {
+    let request = job.request
     counters.draws.increment()
     let begin = MonotonicClock.now
-    let result = DrawStack.with(request.cacheKey, of: self, cancellation) {
+    let result = DrawStack.with(request.cacheKey, of: self, job.cancellation) {
       Result { () throws(DrawError) in try request.makeBitmap() }
     }
     let end = MonotonicClock.now
@@ -104,12 +110,10 @@ extension CachedDrawer {
     counters.times.withLock { $0.draw.add(nanoseconds: end - begin) }
     trace?.slice(request.key, category: "draw", begin: begin, end: end)
     // A block that was told to stop has drawn no picture, or half of one.
-    if cancellation.wasSeen { return .cancelled }
+    if job.cancellation.wasSeen { return .cancelled }
     switch result {
     case .success(let bitmap):
-      cache.insert(
-        bitmap, for: request.cacheKey,
-        cost: BitmapCost(byteCount: bitmap.byteCount, drawNanoseconds: Int(end - begin)))
+      keep(bitmap, of: job, drawNanoseconds: Int(end - begin))
       return .drawn(bitmap)
     case .failure(let error):
       counters.failures.increment()
@@ -117,26 +121,35 @@ extension CachedDrawer {
     }
   }
 
+  /// Keeps a bitmap, unless it is out of date. An invalidation comes before this, and finds nothing, or after, and finds it.
+  private func keep(_ bitmap: Bitmap, of job: DrawJobs.Job, drawNanoseconds: Int) {
+    keeping.withLock { _ in
+      if jobs.withLock({ $0.isStale(job) }) { return }
+      cache.insert(
+        bitmap, for: job.request.cacheKey,
+        cost: BitmapCost(byteCount: bitmap.byteCount, drawNanoseconds: drawNanoseconds))
+    }
+  }
+
   // MARK: Stores
 
   /// Asks one store after the other, and has the bitmap drawn if none has it.
-  private func askStores(for request: DrawRequest, _ number: Int) {
+  private func askStores(for job: DrawJobs.Job) {
     Task { [self] in
-      let key = request.cacheKey
+      let (key, number) = (job.request.cacheKey, job.number)
       for (index, store) in stores.enumerated() {
-        guard let blob = await read(key, from: store) else { continue }
+        guard let blob = await store.blob(for: key) else { continue }
         let decoded = Result { () throws(BlobError) in try Bitmap(decoding: blob) }
         guard case .success(let bitmap) = decoded, key.fits(bitmap) else {
           counters.storeFailures.increment()
-          changing(store) { try await $0.remove(key) }
+          store.remove(key)
           continue
         }
-        // Somebody may have drawn it in the meantime, or nobody may want it.
-        guard let job = jobs.withLock({ $0.begin(key, number, at: MonotonicClock.now) }) else { return }
-        cache.insert(bitmap, for: key, cost: BitmapCost(byteCount: bitmap.byteCount))
-        if store.tier == .disk { counters.diskHits.increment() } else { counters.remoteHits.increment() }
-        for nearer in stores[..<index] { changing(nearer) { try await $0.put(blob, for: key) } }
-        _ = end(job, store.tier == .disk ? .diskHit(bitmap) : .remoteHit(bitmap))
+        // Somebody may have drawn it in the meantime, nobody may want it, or it may be out of date.
+        guard let job = jobs.withLock({ $0.beginWithBlob(key, number, at: MonotonicClock.now) }) else { break }
+        keep(bitmap, of: job, drawNanoseconds: 0)
+        put(blob, of: job, to: stores[..<index])
+        _ = end(job, store.store.tier == .disk ? .diskHit(bitmap) : .remoteHit(bitmap))
         return
       }
       let ticket = jobs.withLock { jobs -> WorkerPool.Ticket? in
@@ -148,26 +161,20 @@ extension CachedDrawer {
     }
   }
 
-  private func read(_ key: BitmapKey, from store: any BlobStore) async -> Data? {
-    do { return try await store.blob(for: key) } catch {
-      counters.storeFailures.increment()
-      return nil
+  /// Writes a bitmap to all stores: encoded by the worker that has drawn it, after all who wait are told. A caller who has
+  /// drawn by himself leaves that to a worker.
+  private func write(_ bitmap: Bitmap, of job: DrawJobs.Job) {
+    guard job.request.usesStores, !stores.isEmpty else { return }
+    let encode: @Sendable () -> Void = { [self] in
+      if jobs.withLock({ $0.isStale(job) }) { return }
+      if let blob = try? bitmap.encoded(level: .fast) { put(blob, of: job, to: stores[...]) }
     }
+    if job.isForCaller { workers.submit(priority: .veryLow, encode) } else { encode() }
   }
 
-  /// Writes a bitmap to all stores when nothing else is to do, unless its key has been invalidated since.
-  private func write(_ bitmap: Bitmap, for key: BitmapKey, number: Int) {
-    guard !stores.isEmpty else { return }
-    workers.submit(priority: .veryLow) { [self] in
-      guard cache.bitmap(for: key) === bitmap, let blob = try? bitmap.encoded(level: .fast) else { return }
-      for store in stores { changing(store) { try await $0.put(blob, for: key) } }
-    }
-  }
-
-  /// Does something with a store, and counts it if that fails.
-  func changing(_ store: any BlobStore, _ change: @escaping @Sendable (any BlobStore) async throws -> Void) {
-    Task { [counters] in
-      do { try await change(store) } catch { counters.storeFailures.increment() }
+  private func put(_ blob: Data, of job: DrawJobs.Job, to stores: ArraySlice<StoreQueue>) {
+    jobs.withLock { jobs in
+      if !jobs.isStale(job) { for store in stores { store.put(blob, for: job.request.cacheKey) } }
     }
   }
 }

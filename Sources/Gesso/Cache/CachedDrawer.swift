@@ -46,17 +46,19 @@ public final class CachedDrawer: Sendable {
   /// Where bitmaps are kept.
   public let cache: any BitmapCache
   let workers: WorkerPool
-  let stores: [any BlobStore]
+  let stores: [StoreQueue]
   let completions: any CompletionQueue
   let trace: Trace?
   let counters = DrawerCounters()
   let jobs = Lock(DrawJobs())
+  /// Held while a bitmap is put into the cache, and while what is invalidated is taken out. Comes before the one of jobs.
+  let keeping = Lock(())
 
   /// A drawer.
   public init(_ configuration: Configuration = Configuration()) {
     cache = configuration.cache
     workers = configuration.workers.map { WorkerPool(count: $0) } ?? .shared
-    stores = configuration.stores
+    stores = configuration.stores.map { [counters] in StoreQueue($0, counters) }
     completions = configuration.completions
     trace = configuration.trace
   }
@@ -140,7 +142,6 @@ public final class CachedDrawer: Sendable {
     enum Part {
       case draws(DrawJobs.Job)
       case waits
-      case drawsAlone
     }
     let semaphore = DispatchSemaphore(value: 0)
     let received = Lock<DrawOutcome?>(nil)
@@ -154,7 +155,7 @@ public final class CachedDrawer: Sendable {
       // No waiting in a queue for what this thread can do itself.
       if let begun = jobs.begin(key, job.number, at: now, forCaller: true) { return .draws(begun) }
       // Who draws must not wait for one who may be waiting for him.
-      guard DrawStack.isEmpty else { return .drawsAlone }
+      guard DrawStack.isEmpty else { return .draws(jobs.addAlone(request, at: now)) }
       job.waiters.append(task)
       return .waits
     }
@@ -162,7 +163,6 @@ public final class CachedDrawer: Sendable {
     case .draws(let job):
       if let ticket = job.ticket { workers.drop([ticket]) }
       return try perform(job).get()
-    case .drawsAlone: return try drawn(request, DrawCancellation()).get()
     case .waits:
       counters.coalesced.increment()
       semaphore.wait()
@@ -177,19 +177,30 @@ public final class CachedDrawer: Sendable {
   /// A request for the same bitmap joins a prefetch, and makes it as urgent as itself.
   public func prefetch(_ requests: [DrawRequest]) {
     for var request in requests where cache.bitmap(for: request.cacheKey) == nil {
-      let key = request.cacheKey
+      let (key, prefetch) = (request.cacheKey, DrawJobs.Prefetch())
       request.priority = min(.low, request.priority)
-      guard jobs.withLock({ $0.prefetches[key] == nil }) else { continue }
-      let task = enqueue(request, on: ImmediateCompletionQueue()) { [weak self] _ in
-        _ = self?.jobs.withLock { $0.prefetches.removeValue(forKey: key) }
+      let begins = jobs.withLock { jobs in
+        guard jobs.prefetches[key] == nil, jobs.current[key] == nil else { return false }
+        jobs.prefetches[key] = (prefetch, nil)
+        return true
       }
-      jobs.withLock { if !task.isFinished { $0.prefetches[key] = task } }
+      guard begins else { continue }
+      let task = enqueue(request, on: ImmediateCompletionQueue()) { [weak self] _ in
+        self?.jobs.withLock { jobs in
+          if jobs.prefetches[key]?.prefetch === prefetch { jobs.prefetches[key] = nil }
+        }
+      }
+      jobs.withLock { jobs in
+        if jobs.prefetches[key]?.prefetch === prefetch { jobs.prefetches[key]!.task = task }
+      }
     }
   }
 
   /// Gives prefetches up. Others who wait for the same bitmaps get them.
   public func cancelPrefetch(_ requests: [DrawRequest]) {
-    let tasks = jobs.withLock { jobs in requests.compactMap { jobs.prefetches.removeValue(forKey: $0.cacheKey) } }
+    let tasks = jobs.withLock { jobs in
+      requests.compactMap { jobs.prefetches.removeValue(forKey: $0.cacheKey)?.task }
+    }
     for task in tasks { task.cancel() }
   }
 
@@ -198,12 +209,17 @@ public final class CachedDrawer: Sendable {
   /// All tasks are finished when this returns, which it does at once, however many there are; those who wait are told
   /// after, in the background.
   public func cancelAll() {
-    let (dropped, ofRunning) = jobs.withLock { $0.cancelAll() }
+    let all = jobs.withLock { $0.cancelAll() }
     DispatchQueue.global(qos: .utility).async { [self] in
-      workers.drop(dropped.values.lazy.compactMap(\.ticket))
+      let dropped = Array(all.jobs.values)
+      // Some at a time: others need the workers' lock meanwhile.
+      for first in stride(from: 0, to: dropped.count, by: 500) {
+        workers.drop(dropped[first..<min(first + 500, dropped.count)].compactMap(\.ticket))
+      }
       counters.cancelledBeforeStart.wrappingAdd(dropped.count, ordering: .relaxed)
-      for task in ofRunning where task.endAsCancelled() { counters.cancelled.increment() }
-      for task in dropped.values.lazy.flatMap(\.waiters) where task.endAsCancelled() { counters.cancelled.increment() }
+      for task in all.ofRunning where task.endAsCancelled() { counters.cancelled.increment() }
+      for task in dropped.lazy.flatMap(\.waiters) where task.endAsCancelled() { counters.cancelled.increment() }
+      jobs.withLock { $0.delivering -= 1 }
     }
   }
 
@@ -215,16 +231,28 @@ public final class CachedDrawer: Sendable {
   /// now on draw anew.
   public func removeBitmap(for request: DrawRequest) {
     let key = request.cacheKey
-    jobs.withLock { $0.detach(key) }
-    cache.removeBitmap(for: key)
-    for store in stores { changing(store) { try await $0.remove(key) } }
+    forget(.key(key.identity), inCache: { $0.removeBitmap(for: key) }, inStores: { $0.remove(key) })
   }
 
   /// Forgets all bitmaps of the user's keys that are selected.
   public func invalidate(_ selection: KeySelection) {
-    jobs.withLock { $0.detach(selection) }
-    cache.removeBitmaps { selection.contains($0.identity) }
-    for store in stores { changing(store) { try await $0.removeAll(selection) } }
+    forget(
+      selection, inCache: { $0.removeBitmaps { selection.contains($0.identity) } },
+      inStores: { $0.removeAll(selection) })
+  }
+
+  /// Notes the invalidation and asks stores to forget in one step: what is written before that is removed by it, what would
+  /// be written after is out of date, and who reads after waits for the removal.
+  private func forget(
+    _ selection: KeySelection, inCache: (any BitmapCache) -> Void, inStores: (StoreQueue) -> Void
+  ) {
+    keeping.withLock { _ in
+      jobs.withLock { jobs in
+        jobs.invalidations.append(selection)
+        for store in stores { inStores(store) }
+      }
+      inCache(cache)
+    }
   }
 
   /// Forgets all bitmaps of a user's key, in whatever size, scale and background.

@@ -1,11 +1,12 @@
+import Dispatch
 import Foundation
 import Synchronization
 
 /// Bitmaps that a memory cache has dropped, as blobs in memory: those that take much longer to draw than to decode.
 ///
-/// The most recently dropped ones, up to a number of bytes. Thread-safety: any thread.
+/// The most recently dropped ones, up to a number of bytes. They are encoded in the background. Thread-safety: any thread.
 final class CompressedTier: Sendable {
-  private struct Entry: Sendable {
+  struct Entry: Sendable {
     let key: BitmapKey
     let blob: Data
     let drawNanoseconds: Int
@@ -25,73 +26,93 @@ final class CompressedTier: Sendable {
   private let state: Lock<State>
   private let limit: Int
   private let held = Atomic(0)
+  /// Bytes of bitmaps that wait to be encoded.
+  private let waiting = Atomic(0)
+  /// Grows when something is forgotten: what was dropped before that does not come in after.
+  private let forgotten = Atomic(0)
 
   init(limit: Int) {
     self.limit = limit
     state = Lock(State(keys: KeyCache(limit: limit)))
   }
 
-  /// Bytes of blobs.
-  var byteCount: Int { held.load(ordering: .relaxed) }
+  /// Bytes of blobs, and of what is to become some.
+  var byteCount: Int { held.load(ordering: .relaxed) + waiting.load(ordering: .relaxed) }
+
+  /// A number that changes when something is forgotten.
+  var generation: Int { forgotten.load(ordering: .acquiring) }
 
   /// Whether a bitmap that took so long to draw is worth it.
   static func pays(byteCount: Int, drawNanoseconds: Int) -> Bool {
     Double(drawNanoseconds) > worthIt * codingTime * Double(byteCount)
   }
 
-  /// Keeps what was dropped, if it pays, and if blobs of it are small.
-  func keep(_ stored: BitmapTable.Stored) {
-    guard case .pixels(let bitmap) = stored.bitmap,
-      Self.pays(byteCount: bitmap.byteCount, drawNanoseconds: stored.drawNanoseconds),
-      let blob = try? bitmap.encoded(level: .fast), blob.count < bitmap.byteCount / 2, blob.count <= limit
-    else { return }
-    let hash = stored.key.hashValue64
-    let entry = Entry(
-      key: stored.key, blob: blob, drawNanoseconds: stored.drawNanoseconds, expires: stored.expires)
-    state.withLock { state in
-      _ = state.entries.remove(hash)
-      state.keys.remove(hash)
-      while state.keys.byteCount > limit - blob.count, let victim = state.keys.recencyVictim() {
-        state.keys.remove(victim)
-        _ = state.entries.remove(victim)
-      }
-      state.keys.insert(hash, size: blob.count)
-      state.entries.update(entry, for: hash)
-      held.store(state.keys.byteCount, ordering: .relaxed)
+  /// Keeps what has just been dropped, if it pays, and if blobs of it are small. False if not; else it calls back when it
+  /// is done with it.
+  func keep(_ stored: BitmapTable.Stored, _ done: @escaping @Sendable () -> Void) -> Bool {
+    guard case .pixels(let bitmap) = stored.bitmap else { return false }
+    let size = bitmap.byteCount, before = generation
+    guard Self.pays(byteCount: size, drawNanoseconds: stored.drawNanoseconds) else { return false }
+    guard waiting.add(size, ordering: .relaxed).newValue <= limit else {
+      waiting.subtract(size, ordering: .relaxed)
+      return false
     }
+    DispatchQueue.global(qos: .utility).async { [self] in
+      if generation == before, let blob = try? bitmap.encoded(level: .fast), blob.count < size / 2 {
+        let entry = Entry(
+          key: stored.key, blob: blob, drawNanoseconds: stored.drawNanoseconds, expires: stored.expires)
+        let gone = state.withLock { state in generation == before ? insert(entry, into: &state) : [] }
+        withExtendedLifetime(gone) {}
+      }
+      waiting.subtract(size, ordering: .relaxed)
+      done()
+    }
+    return true
   }
 
-  /// Takes a bitmap out, and what it took to draw.
-  func take(_ key: BitmapKey) -> (bitmap: Bitmap, drawNanoseconds: Int)? {
-    guard byteCount > 0 else { return nil }
-    let entry = state.withLock { state -> Entry? in
-      guard let entry = state.entries[key.hashValue64], entry.key == key else { return nil }
-      remove(key.hashValue64, from: &state)
-      return entry
+  private func insert(_ entry: Entry, into state: inout State) -> [Entry] {
+    let hash = entry.key.hashValue64, size = entry.blob.count
+    var gone = [remove(hash, from: &state)]
+    guard size <= limit else { return gone.compactMap { $0 } }
+    while state.keys.byteCount > limit - size, let victim = state.keys.recencyVictim() {
+      gone.append(remove(victim, from: &state))
     }
-    guard let entry, entry.expires == .max || MonotonicClock.now < entry.expires,
-      let bitmap = try? Bitmap(decoding: entry.blob)
-    else { return nil }
-    return (bitmap, entry.drawNanoseconds)
+    state.keys.insert(hash, size: size)
+    state.entries.update(entry, for: hash)
+    held.store(state.keys.byteCount, ordering: .relaxed)
+    return gone.compactMap { $0 }
+  }
+
+  /// Takes a blob out.
+  func take(_ key: BitmapKey) -> Entry? {
+    guard byteCount > 0 else { return nil }
+    return state.withLock { state in
+      guard state.entries[key.hashValue64]?.key == key else { return nil }
+      return remove(key.hashValue64, from: &state)
+    }
   }
 
   /// Forgets one.
   func remove(_ key: BitmapKey) {
-    guard byteCount > 0 else { return }
-    state.withLock { state in
-      if state.entries[key.hashValue64]?.key == key { remove(key.hashValue64, from: &state) }
-    }
+    forgotten.add(1, ordering: .acquiringAndReleasing)
+    let gone = take(key)
+    withExtendedLifetime(gone) {}
   }
 
   /// Forgets all whose keys fulfil a condition.
   func remove(where condition: (BitmapKey) -> Bool) {
+    forgotten.add(1, ordering: .acquiringAndReleasing)
     guard byteCount > 0 else { return }
-    for key in state.withLock({ $0.entries.all.map(\.key) }) where condition(key) { remove(key) }
+    for key in state.withLock({ $0.entries.all.map(\.key) }) where condition(key) {
+      let gone = take(key)
+      withExtendedLifetime(gone) {}
+    }
   }
 
-  private func remove(_ hash: UInt64, from state: inout State) {
-    _ = state.entries.remove(hash)
+  private func remove(_ hash: UInt64, from state: inout State) -> Entry? {
+    let entry = state.entries.remove(hash)
     state.keys.remove(hash)
     held.store(state.keys.byteCount, ordering: .relaxed)
+    return entry
   }
 }

@@ -1,26 +1,34 @@
 /// The draws of one drawer that wait or run, and who waits for them: what its lock guards.
 struct DrawJobs {
   /// A draw that waits or runs.
-  // Proof of safety: what changes is touched under the lock of the drawer only; `began` and `isForCaller` also by the one
-  // who draws, after he has set them under it, and then nobody changes them.
+  // Proof of safety: what changes is touched under the lock of the drawer only. Read without it are `began`, `since` and
+  // `isForCaller` by the one who draws, after he has set them under it; and the ticket and the waiters of one that has been
+  // taken out of the jobs, by the one who took it. Nobody changes them then.
   final class Job: @unchecked Sendable {
     let request: DrawRequest
     let number: Int
     let cancellation = DrawCancellation()
     var priority: DrawPriority
+    var deadline: Int64
+    /// When it was first queued.
+    let submitted = MonotonicClock.now
     /// In the queue of the workers; none while stores are asked, and for a caller who draws by himself.
     var ticket: WorkerPool.Ticket?
     /// When its block began to run; `nil` before.
     var began: Int64?
+    /// How many invalidations there had been when it began to draw, or to ask stores.
+    var since: Int
     var waiters: [DrawTask]
     /// Whether a caller draws by himself, who is no waiter, and cannot be cancelled.
     var isForCaller = false
 
-    init(_ request: DrawRequest, number: Int, waiters: [DrawTask]) {
+    init(_ request: DrawRequest, number: Int, since: Int, waiters: [DrawTask]) {
       self.request = request
       self.number = number
+      self.since = since
       self.waiters = waiters
       priority = request.priority
+      deadline = request.deadlineNanoseconds
     }
 
     var isDrawing: Bool { began != nil }
@@ -38,33 +46,53 @@ struct DrawJobs {
     }
   }
 
+  /// A request that was made ahead, told apart from a later one of the same key.
+  final class Prefetch: Sendable {}
+
   /// Those that new requests of the key join.
   private(set) var current: [BitmapKey: Job] = [:]
-  /// Those that run, by their numbers; also those that nobody joins: their key was invalidated, or their block was told to
-  /// stop.
+  /// Those that run, by their numbers; also those that nobody joins: their key was invalidated, their block was told to
+  /// stop, or a caller draws what somebody else draws, too.
   private var running: [Int: Job] = [:]
   /// To which the tasks of now belong.
   private(set) var epoch = DrawTask.Epoch()
+  var invalidations = InvalidationLog()
   /// Prefetches under way.
-  var prefetches: [BitmapKey: DrawTask] = [:]
+  var prefetches: [BitmapKey: (prefetch: Prefetch, task: DrawTask?)] = [:]
   /// Jobs that have ended, and whose outcomes are being handed over.
   var delivering = 0
   private var nextNumber = 0
 
   var isEmpty: Bool { current.isEmpty && running.isEmpty }
 
-  /// The job that a request may join; a running one that stops is none.
+  /// Whether what a job draws, or has read, is out of date.
+  func isStale(_ job: Job) -> Bool { invalidations.contains(job.request.key, since: job.since) }
+
+  /// The job that a request may join: not one that stops, or that draws what is out of date.
   mutating func joinable(_ key: BitmapKey) -> Job? {
     guard let job = current[key] else { return nil }
-    if job.cancellation.wantAgain() { return job }
-    detach(key)
+    if !(job.isDrawing && isStale(job)), job.cancellation.wantAgain() { return job }
+    current[key] = nil
     return nil
   }
 
-  mutating func add(_ request: DrawRequest, waiters: [DrawTask] = []) -> Job {
+  private mutating func make(_ request: DrawRequest, waiters: [DrawTask]) -> Job {
     nextNumber += 1
-    let job = Job(request, number: nextNumber, waiters: waiters)
+    return Job(request, number: nextNumber, since: invalidations.count, waiters: waiters)
+  }
+
+  mutating func add(_ request: DrawRequest, waiters: [DrawTask] = []) -> Job {
+    let job = make(request, waiters: waiters)
     current[request.cacheKey] = job
+    return job
+  }
+
+  /// A caller's own draw beside that of somebody else.
+  mutating func addAlone(_ request: DrawRequest, at time: Int64) -> Job {
+    let job = make(request, waiters: [])
+    job.began = time
+    job.isForCaller = true
+    running[job.number] = job
     return job
   }
 
@@ -72,30 +100,25 @@ struct DrawJobs {
   mutating func begin(_ key: BitmapKey, _ number: Int, at time: Int64, forCaller: Bool = false) -> Job? {
     guard let job = current[key], job.number == number, !job.isDrawing else { return nil }
     job.began = time
+    job.since = invalidations.count
     job.isForCaller = forCaller
     running[number] = job
     return job
   }
 
-  /// Takes a job out that has ended. Whether it was detached is whether its bitmap is out of date.
-  mutating func end(_ job: Job) -> (waiters: [DrawTask], wasDetached: Bool) {
-    let key = job.request.cacheKey
+  /// The same for one that has read its bitmap from a store; not if that is out of date.
+  mutating func beginWithBlob(_ key: BitmapKey, _ number: Int, at time: Int64) -> Job? {
+    guard let job = current[key], job.number == number, !job.isDrawing, !isStale(job) else { return nil }
+    job.began = time
+    running[number] = job
+    return job
+  }
+
+  /// Takes a job out that has ended.
+  mutating func end(_ job: Job) -> [DrawTask] {
     running[job.number] = nil
-    guard current[key] === job else { return (job.waiters, true) }
-    current[key] = nil
-    return (job.waiters, false)
-  }
-
-  /// Lets no request join a job any more. One that has not begun stays: it draws what is new.
-  mutating func detach(_ key: BitmapKey) {
-    if let job = current[key], job.isDrawing { current[key] = nil }
-  }
-
-  /// The same for all keys that are selected.
-  mutating func detach(_ selection: KeySelection) {
-    for job in running.values where selection.contains(job.request.key) && current[job.request.cacheKey] === job {
-      current[job.request.cacheKey] = nil
-    }
+    if current[job.request.cacheKey] === job { current[job.request.cacheKey] = nil }
+    return job.waiters
   }
 
   /// Takes a waiter out, wherever it is; a job that nobody waits for is dropped if it has not begun. Returns the ticket of
@@ -110,24 +133,31 @@ struct DrawJobs {
     return (false, nil)
   }
 
+  /// What is taken out when all is given up.
+  struct GivenUp {
+    var jobs: [BitmapKey: Job]
+    var ofRunning: [DrawTask]
+    fileprivate var prefetches: [BitmapKey: (prefetch: Prefetch, task: DrawTask?)]
+  }
+
   /// Ends the epoch: takes all waiters out, and all jobs that have not begun. Takes no longer for more of these: the caller
-  /// looks through them.
-  mutating func cancelAll() -> (jobs: [BitmapKey: Job], ofRunning: [DrawTask]) {
+  /// looks through them, and counts as delivering until he has.
+  mutating func cancelAll() -> GivenUp {
     epoch.end()
     epoch = DrawTask.Epoch()
-    var (jobs, waiters) = (current, [DrawTask]())
-    current = [:]
+    var all = GivenUp(jobs: current, ofRunning: [], prefetches: prefetches)
+    (current, prefetches) = ([:], [:])
     for job in running.values {
-      if jobs[job.request.cacheKey] === job {
-        jobs[job.request.cacheKey] = nil
+      if all.jobs[job.request.cacheKey] === job {
+        all.jobs[job.request.cacheKey] = nil
         current[job.request.cacheKey] = job
       }
-      waiters += job.waiters
+      all.ofRunning += job.waiters
       job.waiters = []
       job.giveUp()
     }
-    prefetches = [:]
-    return (jobs, waiters)
+    delivering += 1
+    return all
   }
 
   /// When each block that runs now began.

@@ -67,7 +67,7 @@ public struct DrawRequest: Sendable {
   /// The deadline by the monotonic clock.
   var deadlineNanoseconds: Int64 {
     guard let deadline else { return .max }
-    return MonotonicClock.now &+ (deadline - .now).inNanoseconds
+    return MonotonicClock.time(after: deadline - .now)
   }
 
   /// Draws the bitmap now, on the calling thread, without any cache.

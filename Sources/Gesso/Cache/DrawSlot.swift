@@ -47,6 +47,8 @@ public final class DrawSlot {
     let expected = generation
     if let hit = drawer.hit(request) { return display(bitmap: hit) }
     if !isSamePicture { display(bitmap: placeholder) }
+    // What is shown may have asked for another one.
+    guard expected == generation else { return }
     let isMainActor = drawer.completions.isMainActor
     let started = drawer.draw(request) { [weak self] outcome in
       let finish: @MainActor () -> Void = { self?.finish(outcome, generation: expected) }
@@ -76,7 +78,8 @@ public final class DrawSlot {
     switch outcome {
     case .memoryHit(let bitmap), .diskHit(let bitmap), .remoteHit(let bitmap), .drawn(let bitmap):
       display(bitmap: bitmap)
-    case .cancelled: break
+    // By the drawer, which has given all up: the same may be asked for again.
+    case .cancelled: wanted = nil
     case .failed(let error):
       self.error = error
       display(bitmap: placeholder)

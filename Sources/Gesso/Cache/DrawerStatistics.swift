@@ -59,7 +59,7 @@ public struct DrawerStatistics: Hashable, Sendable {
 
     /// Microseconds that a part of the times, 0…1, are not above; to the next power of two.
     public func microseconds(below part: Double) -> Int {
-      var left = Int((Double(count) * part).rounded(.up))
+      var left = Int((Double(count) * (part > 0 ? min(part, 1) : 0)).rounded(.up))
       for (power, count) in counts.enumerated() {
         left -= count
         if left <= 0 { return 1 << power }

@@ -53,10 +53,8 @@ public final class MemoryCache: BitmapCache {
     var policy: EvictionPolicy
     var marks: RequestLog.Marks? = RequestLog.Marks()
     var viewport: Viewport?
-
-    func row(of key: BitmapKey) -> Int32 {
-      viewport?.row(key.identity).map { Int32(clamping: max(0, $0)) } ?? -1
-    }
+    /// Grows with each viewport of another list.
+    var list = 0
   }
 
   private let table = BitmapTable()
@@ -65,14 +63,14 @@ public final class MemoryCache: BitmapCache {
   private let state: Lock<State>
   private let compressed: CompressedTier
   private let limit: Int
-  private let lifetime: Int64?
+  private let lifetime: Duration?
   private let savesDrawTime: Bool
   private let pressure: Lock<MemoryPressure.Observation?> = Lock(nil)
 
   /// A cache.
   public init(_ configuration: Configuration) {
     limit = max(0, configuration.limit)
-    lifetime = configuration.lifetime?.inNanoseconds
+    lifetime = configuration.lifetime
     savesDrawTime = configuration.savesDrawTime
     state = Lock(State(policy: EvictionPolicy(limit: limit)))
     compressed = CompressedTier(limit: limit / 8)
@@ -87,15 +85,12 @@ public final class MemoryCache: BitmapCache {
   /// An eighth of the memory that the process may use, at most 768 MiB.
   public static var defaultLimit: Int { min(768 << 20, SystemResources.memory / 8) }
 
-  /// The bitmap that is kept under a key, which counts as a use.
+  /// The bitmap that is kept under a key, which counts as a use. One of a single colour is made again.
   public func bitmap(for key: BitmapKey) -> Bitmap? {
     switch table.find(key) {
-    case .missing:
-      guard let (bitmap, drawNanoseconds) = compressed.take(key) else { return nil }
-      insert(bitmap, for: key, cost: BitmapCost(byteCount: bitmap.byteCount, drawNanoseconds: drawNanoseconds))
-      return bitmap
-    case .expired:
-      removeBitmap(for: key)
+    case .missing: return nil
+    case .expired(let stored):
+      remove([key], if: { $0 === stored })
       return nil
     case .found(let kept):
       log.append(key.hashValue64)
@@ -106,33 +101,62 @@ public final class MemoryCache: BitmapCache {
     }
   }
 
+  /// The bitmap that was dropped, and kept as a blob, which is kept again.
+  public func restoredBitmap(for key: BitmapKey) -> Bitmap? {
+    let before = compressed.generation
+    guard let entry = compressed.take(key), entry.expires == .max || MonotonicClock.now < entry.expires,
+      let bitmap = try? Bitmap(decoding: entry.blob)
+    else { return nil }
+    let cost = BitmapCost(byteCount: bitmap.byteCount, drawNanoseconds: entry.drawNanoseconds)
+    insert(bitmap, for: key, cost: cost, expires: entry.expires, generation: before)
+    return bitmap
+  }
+
   /// Keeps a bitmap, in place of an earlier one of the same key. One that is larger than the limit is not kept.
   public func insert(_ bitmap: Bitmap, for key: BitmapKey, cost: BitmapCost) {
+    let older = compressed.take(key)
+    withExtendedLifetime(older) {}
+    insert(
+      bitmap, for: key, cost: cost, expires: lifetime.map { MonotonicClock.time(after: $0) } ?? .max, generation: nil)
+  }
+
+  /// - Parameter generation: of the blobs; the bitmap is not kept if something was forgotten since.
+  private func insert(_ bitmap: Bitmap, for key: BitmapKey, cost: BitmapCost, expires: Int64, generation: Int?) {
     let kept = BitmapTable.Kept(bitmap)
-    let size = max(0, kept.byteCount(of: cost.byteCount))
+    let size = max(1, kept.byteCount(of: cost.byteCount))
     let weight = savesDrawTime ? Float(max(1, cost.drawNanoseconds)) / 1000 : 1
-    let expires = lifetime.map { MonotonicClock.now &+ $0 } ?? .max
     let stored = BitmapTable.Stored(
       key: key, bitmap: kept, expires: expires, drawNanoseconds: cost.drawNanoseconds)
+    let (viewport, list) = state.withLock { ($0.viewport, $0.list) }
+    // Which is the user's code, and called without a lock.
+    let row = Self.row(of: key, in: viewport)
     // What goes is freed after the lock is given up: freeing megabytes takes a while.
     let (evicted, old) = change { state -> ([BitmapTable.Stored], BitmapTable.Stored?) in
-      let result = state.policy.insert(key.hashValue64, size: size, cost: weight, row: state.row(of: key))
+      if let generation, compressed.generation != generation { return ([], nil) }
+      let result = state.policy.insert(key.hashValue64, size: size, cost: weight, row: state.list == list ? row : -1)
       let evicted = result.evicted.compactMap { table.remove($0) }
       return (evicted, result.isKept ? table.put(stored) : table.remove(key.hashValue64))
     }
     withExtendedLifetime(old) {}
-    compress(evicted)
+    var isKept = false
+    for stored in evicted where compressed.keep(stored, { [weak self] in self?.makeRoomForBlobs() }) { isKept = true }
+    if isKept { makeRoomForBlobs() }
   }
 
-  /// Keeps those that are worth it as blobs; what these take is taken from the limit.
-  private func compress(_ evicted: [BitmapTable.Stored]) {
-    let before = compressed.byteCount
-    for stored in evicted { compressed.keep(stored) }
-    guard compressed.byteCount != before else { return }
-    let gone = change { state in
-      state.policy.setLimit(limit - compressed.byteCount).compactMap { table.remove($0) }
+  /// Blobs take their bytes from the limit.
+  private func makeRoomForBlobs() {
+    let (gone, fits) = change { state -> ([BitmapTable.Stored], Bool) in
+      let gone = state.policy.setLimit(limit - compressed.byteCount).compactMap { table.remove($0) }
+      return (gone, state.policy.keys.byteCount <= limit - compressed.byteCount)
     }
     withExtendedLifetime(gone) {}
+    // What is on screen comes first.
+    if !fits { compressed.remove { _ in true } }
+  }
+
+  /// A row as the policy has it; -1 for none, and for one that cannot be.
+  private static func row(of key: BitmapKey, in viewport: Viewport?) -> Int32 {
+    viewport?.row(key.identity).flatMap { $0 >= 0 ? Int32(exactly: $0) : nil } ?? -1
   }
 
   /// The same, where only the bytes are known.
@@ -142,14 +166,14 @@ public final class MemoryCache: BitmapCache {
 
   /// Forgets one.
   public func removeBitmap(for key: BitmapKey) {
-    compressed.remove(key)
     remove([key])
+    compressed.remove(key)
   }
 
   /// Forgets all whose keys fulfil a condition.
   public func removeBitmaps(where condition: (BitmapKey) -> Bool) {
-    compressed.remove(where: condition)
     remove(table.keys(where: condition))
+    compressed.remove(where: condition)
   }
 
   /// Forgets all.
@@ -157,12 +181,9 @@ public final class MemoryCache: BitmapCache {
 
   /// Drops all that is not on screen, because memory is short. What was learned about requests stays.
   public func trim() {
-    compressed.remove { _ in true }
-    let gone = change { state in
-      _ = state.policy.setLimit(limit)
-      return state.policy.trim().compactMap { table.remove($0) }
-    }
+    let gone = change { state in state.policy.trim().compactMap { table.remove($0) } }
     withExtendedLifetime(gone) {}
+    compressed.remove { _ in true }
   }
 
   /// What the list in front shows now, or that there is none.
@@ -171,19 +192,24 @@ public final class MemoryCache: BitmapCache {
   public var viewport: Viewport? {
     get { state.withLock { $0.viewport } }
     set {
-      change { state in
-        let isSameList = state.viewport?.list == newValue?.list
-        state.viewport = newValue
-        state.policy.screen = newValue.map { viewport in
-          Int32(clamping: viewport.rows.lowerBound)...Int32(clamping: viewport.rows.upperBound)
-        }
-        if isSameList { return }
-        var rows: [UInt64: Int32] = [:]
-        if newValue != nil {
-          for key in table.keys(where: { _ in true }) { rows[key.hashValue64] = state.row(of: key) }
-        }
-        state.policy.setRows { rows[$0] ?? -1 }
+      let screen = newValue.map { viewport in
+        Int32(clamping: viewport.rows.lowerBound)...Int32(clamping: viewport.rows.upperBound)
       }
+      let old = change { state -> (viewport: Viewport?, isSameList: Bool) in
+        let isSameList = state.viewport?.list == newValue?.list
+        let old = state.viewport
+        state.viewport = newValue
+        state.policy.screen = screen
+        if !isSameList { state.list += 1 }
+        return (old, isSameList)
+      }
+      if old.isSameList { return }
+      // Bitmaps that come in from now on are asked for by who brings them.
+      var rows: [UInt64: Int32] = [:]
+      if newValue != nil {
+        for key in table.keys(where: { _ in true }) { rows[key.hashValue64] = Self.row(of: key, in: newValue) }
+      }
+      change { state in state.policy.setRows { hash, row in rows[hash] ?? (newValue == nil ? -1 : row) } }
     }
   }
 
@@ -200,12 +226,12 @@ public final class MemoryCache: BitmapCache {
   /// The rule by which bitmaps go at this moment.
   var rule: EvictionRule { change { $0.policy.rule } }
 
-  private func remove(_ keys: [BitmapKey]) {
+  private func remove(_ keys: [BitmapKey], if condition: (BitmapTable.Stored) -> Bool = { _ in true }) {
     let gone = change { state in
       keys.compactMap { key -> BitmapTable.Stored? in
         // Another key of the same hash may have taken its place.
         guard let stored = table.remove(key.hashValue64) else { return nil }
-        if stored.key != key { return table.put(stored) }
+        if stored.key != key || !condition(stored) { return table.put(stored) }
         state.policy.remove(key.hashValue64)
         return stored
       }
@@ -221,6 +247,7 @@ public final class MemoryCache: BitmapCache {
       swap(&marks, &state.marks)
       log.drain(&marks!) { state.policy.hit($0) }
       swap(&marks, &state.marks)
+      state.policy.limit = limit - compressed.byteCount
       return body(&state)
     }
   }

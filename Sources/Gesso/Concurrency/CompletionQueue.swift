@@ -27,7 +27,7 @@ extension DispatchQueue: CompletionQueue {
   public func enqueue(_ work: @escaping @Sendable () -> Void) { async(execute: work) }
 }
 
-/// Calls completions at once, on the worker thread that has the result. They hold the worker up while they run.
+/// Calls completions at once, on the thread that has the result: mostly a worker, which they hold up while they run.
 public struct ImmediateCompletionQueue: CompletionQueue {
   /// A queue.
   public init() {}

@@ -23,19 +23,19 @@ final class MemoryPressure: Sendable {
 
   private let observers = Lock<[Weak]>([])
   private let pressures: [Int32]
-  private let changes: [Int32]
+  private let changes: [(descriptor: Int32, path: String)]
   private let stop: Int32
   private let hasBegun = Lock(false)
 
   init(pressureFiles: [String], eventFiles: [String]) {
     pressures = pressureFiles.map { gesso_pressure_open($0, Self.trigger) }.filter { $0 >= 0 }
-    changes = eventFiles.map { gesso_change_open($0) }.filter { $0 >= 0 }
+    changes = eventFiles.map { (gesso_change_open($0), $0) }.filter { $0.0 >= 0 }
     stop = gesso_eventfd()
   }
 
   deinit {
     // The thread keeps the object while it runs.
-    for descriptor in pressures + changes + [stop] where descriptor >= 0 { close(descriptor) }
+    for descriptor in pressures + changes.map(\.descriptor) + [stop] where descriptor >= 0 { close(descriptor) }
   }
 
   /// Whether there is anything to wait for.
@@ -67,13 +67,35 @@ final class MemoryPressure: Sendable {
   }
 
   private func wait() {
-    let all = pressures + changes + [stop]
+    var all = pressures + changes.map(\.descriptor) + [stop]
+    var counts = changes.map { Self.events(in: $0.path) }
     while true {
-      let ready = gesso_pressure_wait(all, Int32(pressures.count), Int32(all.count))
+      let ready = Int(gesso_pressure_wait(all, Int32(pressures.count), Int32(all.count)))
+      if ready <= -2 {
+        all[-2 - ready] = -1  // such as a control group that is gone
+        if all.last == -1 { return }
+        continue
+      }
       guard ready >= 0, ready < all.count - 1 else { return }
+      if ready >= pressures.count {
+        let place = ready - pressures.count, events = Self.events(in: changes[place].path)
+        defer { counts[place] = events }
+        if events <= counts[place] { continue }
+      }
       for handler in observers.withLock({ $0.compactMap { $0.observation?.handler } }) { handler() }
       // One squeeze is many events.
       MonotonicClock.sleep(until: MonotonicClock.now + 1_000_000_000)
+    }
+  }
+
+  /// How often a control group was throttled for its memory, or had none left. Reaching its limit is not counted: that
+  /// happens whenever files are read, and costs nothing but what was cached of them.
+  private static func events(in path: String) -> Int {
+    let lines = ((try? String(contentsOfFile: path, encoding: .utf8)) ?? "").split(separator: "\n")
+    return lines.reduce(0) { sum, line in
+      let fields = line.split(separator: " ")
+      guard fields.count == 2, ["high", "oom", "oom_kill"].contains(fields[0]) else { return sum }
+      return sum + (Int(fields[1]) ?? 0)
     }
   }
 

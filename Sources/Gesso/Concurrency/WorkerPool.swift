@@ -36,8 +36,6 @@ final class WorkerPool: Sendable {
       return job
     }
 
-    /// False if it is done or dropped already. What the job refers to is freed with the ticket.
-    fileprivate func drop() -> Bool { !isTaken.exchange(true, ordering: .acquiringAndReleasing) }
   }
 
   private enum Leftover: Sendable {
@@ -185,10 +183,13 @@ final class WorkerPool: Sendable {
 
   /// Gives jobs up that have not begun.
   func drop(_ tickets: some Sequence<Ticket>) {
-    let leftovers = shared.state.withLock { state in
-      for ticket in tickets where ticket.drop() { state.waiting -= 1 }
-      return state.purge()
+    // What jobs refer to, such as their drawer, is freed after the lock is given up.
+    let (jobs, leftovers) = shared.state.withLock { state in
+      let jobs = tickets.compactMap { $0.take() }
+      state.waiting -= jobs.count
+      return (jobs, state.purge())
     }
+    withExtendedLifetime(jobs) {}
     if !leftovers.isEmpty { Self.free(leftovers) }
   }
 

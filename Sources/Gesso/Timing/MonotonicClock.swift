@@ -21,10 +21,14 @@ public enum MonotonicClock {
   }
 }
 
-extension Duration {
-  /// Whole nanoseconds; the largest number for longer ones.
-  var inNanoseconds: Int64 {
-    let (seconds, isTooLong) = components.seconds.multipliedReportingOverflow(by: 1_000_000_000)
-    return isTooLong ? .max : seconds.addingReportingOverflow(components.attoseconds / 1_000_000_000).partialValue
+extension MonotonicClock {
+  /// The time a while from now; the latest or earliest one that there is, if it is too long a while.
+  static func time(after duration: Duration) -> Int64 {
+    let (seconds, attoseconds) = duration.components
+    let (whole, isFar) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+    let (sum, isFarther) = now.addingReportingOverflow(whole)
+    if isFar || isFarther { return seconds < 0 ? .min : .max }
+    let (time, isFarthest) = sum.addingReportingOverflow(attoseconds / 1_000_000_000)
+    return isFarthest ? (seconds < 0 ? .min : .max) : time
   }
 }

@@ -158,7 +158,8 @@ struct DrawerOrderTests {
     let (old, new) = try await (before, after)
     #expect(old !== new)
     #expect(await eventually { !drawer.isBusy })
-    #expect(drawer.cachedBitmap(for: request) !== old)
+    let kept = drawer.cachedBitmap(for: request)
+    #expect(kept === new)
     drawer.invalidate(key: "row")
     _ = try await drawer.bitmap(for: self.request("other"))
     drawer.invalidate(key: "other")
@@ -204,6 +205,108 @@ struct DrawerOrderTests {
     drawer.cancelAll()
     queue.drain()
     #expect(outcomes.value == [false, false], "drawn, but not handed over yet")
+  }
+
+  @Test("takes a deadline in three hundred years for a late one, and one long ago for an early one")
+  func farDeadlines() async {
+    let (drawer, gate) = await heldUp()
+    for request in [
+      recorded("far", deadline: 9_500_000_000), recorded("soon", deadline: 100),
+      recorded("ago", deadline: -9_500_000_000),
+    ] { drawer.draw(request) { _ in } }
+    gate.open()
+    #expect(await eventually { order.value.count == 3 })
+    #expect(order.value == ["ago", "soon", "far"])
+  }
+
+  @Test("draws earlier when one joins whose deadline is nearer")
+  func joinedDeadlines() async {
+    let (drawer, gate) = await heldUp()
+    for request in [recorded("a", deadline: 900), recorded("b", deadline: 100), recorded("a", deadline: 10)] {
+      drawer.draw(request) { _ in }
+    }
+    gate.open()
+    #expect(await eventually { order.value.count == 2 })
+    #expect(order.value == ["a", "b"])
+  }
+
+  @Test("is freed when nobody needs it, also after a request that was cancelled in its queue")
+  func freed() async {
+    weak var freed: CachedDrawer?
+    do {
+      let (drawer, gate) = await heldUp()
+      freed = drawer
+      drawer.draw(recorded("a")) { _ in }.cancel()
+      drawer.draw(recorded("b")) { _ in }
+      drawer.draw(recorded("b", .veryHigh)) { _ in }
+      gate.open()
+      #expect(await eventually { !drawer.isBusy })
+    }
+    #expect(await eventually { freed == nil })
+  }
+
+  @Test("counts as busy until all that were given up are told")
+  func busy() async {
+    let (drawer, gate) = await heldUp(), outcomes = Box(0)
+    for index in 0..<5000 { drawer.draw(recorded("\(index)")) { _ in outcomes.increment() } }
+    drawer.cancelAll()
+    gate.open()
+    #expect(await eventually { !drawer.isBusy })
+    #expect(outcomes.value == 5000)
+  }
+
+  @Test("does not keep what a draw block had drawn beside another one, once it is invalidated")
+  func alone() async throws {
+    let drawer = drawer(workers: 2), (first, second) = (Gate(), Gate()), draws = Box(0)
+    let inner = DrawRequest(key: "inner", size: CGSize(width: 4, height: 4), scale: 1) { _, _ in
+      let isFirst = draws.value == 0
+      draws.increment()
+      (isFirst ? first : second).wait()
+    }
+    drawer.draw(inner) { _ in }
+    #expect(await eventually { draws.value == 1 })
+    let outer = DrawRequest(key: "outer", size: CGSize(width: 4, height: 4), scale: 1) { _, _ in
+      _ = try drawer.bitmapNow(for: inner)
+    }
+    drawer.draw(outer) { _ in }
+    #expect(await eventually { draws.value == 2 && drawer.statistics.running == 3 })
+    drawer.invalidate(key: "inner")
+    first.open()
+    #expect(await eventually { drawer.statistics.running == 2 })
+    second.open()
+    #expect(await eventually { !drawer.isBusy })
+    #expect(drawer.cachedBitmap(for: inner) == nil && drawer.cachedBitmap(for: outer) != nil)
+  }
+
+  @Test("lets a completion ask for what was being drawn around it", .timeLimit(.minutes(1)))
+  func completionsWithin() async throws {
+    let drawer = drawer(), errors = Box<[String]>([]), asked = Box(0)
+    let inner = request("inner"), outer = Box<DrawRequest?>(nil)
+    outer.update {
+      $0 = DrawRequest(key: "outer", size: CGSize(width: 4, height: 4), scale: 1) { _, _ in
+        drawer.draw(inner) { _ in
+          do { _ = try drawer.bitmapNow(for: outer.value!) } catch { errors.update { $0.append("\(error)") } }
+          asked.increment()
+        }
+        _ = try drawer.bitmapNow(for: inner)
+      }
+    }
+    _ = try await drawer.bitmap(for: outer.value!)
+    #expect(await eventually { asked.value == 1 && !drawer.isBusy })
+    #expect(errors.value.isEmpty && drawer.statistics.draws == 2)
+  }
+
+  @Test("may be asked for the same by a slot after all was given up")
+  @MainActor func slotsAfterCancelling() async {
+    let drawer = CachedDrawer(.init(workers: 1)), gate = Gate()
+    let slot = DrawSlot(drawer: drawer) { _ in }
+    drawer.draw(request("gate", gate: gate)) { _ in }
+    slot.show(request("a"))
+    drawer.cancelAll()
+    gate.open()
+    #expect(await eventually { !drawer.isBusy && !slot.isPending })
+    slot.show(request("a"))
+    #expect(await eventually { slot.bitmap != nil })
   }
 
   @Test("keeps its queue no longer than twice what waits")

@@ -11,6 +11,7 @@ final class ListStore: BlobStore {
   let blobs = Box<[BitmapKey: Data]>([:])
   let reads = Box(0)
   let fails = Box(false)
+  let failsReads = Box(false)
 
   init(_ tier: BlobTier) { self.tier = tier }
 
@@ -19,6 +20,7 @@ final class ListStore: BlobStore {
   func blob(for key: BitmapKey) async throws -> Data? {
     reads.increment()
     try attempt()
+    if failsReads.value { throw Failure() }
     return blobs.value[key]
   }
 
@@ -160,15 +162,58 @@ struct DrawerStoreTests {
     #expect(await eventually { outcomes.value.count == 4 && !drawer.isBusy })
     #expect(Set(outcomes.value) == ["0 true", "1 false", "2 true", "b false"] && draws.value == 1)
   }
+
+  @Test("gives back and keeps nothing that was invalidated while a store was asked for it")
+  func invalidatedReads() async throws {
+    let slow = SlowStore()
+    let near = ListStore(.disk)
+    let drawer = CachedDrawer(.init(workers: 1, stores: [near, slow], completions: ImmediateCompletionQueue()))
+    let draws = Box(0)
+    let request = picture("a", draws: draws)
+    let old = try solid(.red, width: 18, height: 14, scale: 2)
+    let blob = try old.encoded(as: .blob)
+    slow.content.update { $0 = blob }
+    let outcomes = Box<[Bitmap?]>([])
+    drawer.draw(request) { outcome in outcomes.update { $0.append(outcome.bitmap) } }
+    #expect(await eventually { slow.asked.value == 1 })
+    drawer.invalidate(key: "a")
+    slow.content.update { $0 = nil }
+    drawer.draw(request) { outcome in outcomes.update { $0.append(outcome.bitmap) } }
+    slow.open.update { $0 = true }
+    #expect(await eventually { outcomes.value.count == 2 && !drawer.isBusy })
+    #expect(draws.value == 1 && !outcomes.value.contains { $0?.hasSamePixels(as: old) ?? true })
+    #expect(await eventually { near.blobs.value.count == 1 })
+    #expect(try !Bitmap(decoding: near.blobs.value[request.cacheKey]!).hasSamePixels(as: old))
+  }
+
+  @Test("writes nothing that was invalidated before its turn; and writes also what is of one colour")
+  func order() async throws {
+    let drawer = drawer()
+    let red = DrawRequest(key: "red", size: CGSize(width: 64, height: 64), scale: 1, background: .red) { _, _ in }
+    _ = try await drawer.bitmap(for: red)
+    #expect(await eventually { disk.blobs.value.count == 1 })
+    for round in 0..<30 {
+      _ = try await drawer.bitmap(for: picture("\(round)"))
+      drawer.invalidate(key: "\(round)")
+    }
+    drawer.removeBitmap(for: red)
+    #expect(await eventually { disk.blobs.value.isEmpty && remote.blobs.value.isEmpty && !drawer.isBusy })
+    usleep(20_000)
+    #expect(disk.blobs.value.isEmpty && remote.blobs.value.isEmpty)
+  }
 }
 
 /// A store that answers when it is told to.
 private final class SlowStore: BlobStore {
   let tier = BlobTier.remote
   let open = Box(false)
+  let asked = Box(0)
+  let content = Box<Data?>(nil)
   func blob(for key: BitmapKey) async throws -> Data? {
+    let found = content.value
+    asked.increment()
     _ = await eventually { open.value }
-    return nil
+    return found
   }
   func put(_ blob: Data, for key: BitmapKey) async throws {}
   func remove(_ key: BitmapKey) async throws {}

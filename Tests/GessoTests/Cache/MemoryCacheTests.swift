@@ -20,7 +20,7 @@ struct MemoryCacheTests {
       case 1..<9:
         let cost = Int.random(in: 0...1100, using: &random) / (index + 1)
         cache.insert(bitmaps[index], for: key(index), cost: cost)
-        costs[index] = cost
+        costs[index] = max(1, cost)
       default: if let found = cache.bitmap(for: key(index)) { #expect(found === bitmaps[index]) }
       }
       let kept = (0..<20).filter { cache.bitmap(for: key($0)) != nil }
@@ -162,33 +162,35 @@ struct MemoryCacheTests {
     #expect(cache.bitmap(for: key(0)) != nil, "fifty others were cheap")
   }
 
-  @Test(
-    "keeps what took very long to draw as a blob when it has to go, within its limit, and gives the same pixels back")
-  func compressing() throws {
-    let stripes = try (0..<40).map { index in
-      try Bitmap(size: CGSize(width: 64, height: 64), scale: 1, background: .white) { context, _ in
-        for y in stride(from: index % 3, to: 64, by: 3) {
-          context.setFillColor(Color(white: Double(index) / 40))
-          context.fill(CGRect(x: 0, y: y, width: 64, height: 1))
-        }
-      }
+  @Test("drives nothing out for what cannot fit beside what is on screen")
+  func fullScreens() throws {
+    let cache = MemoryCache(limit: 10)
+    cache.viewport = Viewport(list: "a", rows: 0...5) { Int($0) }
+    for index in 0..<10 { cache.insert(try solid(.red), for: key(index), cost: 1) }
+    cache.insert(try solid(.red), for: key(20), cost: 5)
+    #expect((0..<10).allSatisfy { cache.bitmap(for: key($0)) != nil } && cache.bitmap(for: key(20)) == nil)
+  }
+
+  @Test("may be used by what tells it the rows, and takes none below 0 or beyond all", .timeLimit(.minutes(1)))
+  func reentrantRows() throws {
+    let cache = MemoryCache(limit: 100)
+    for index in 0..<5 { cache.insert(try solid(.red), for: key(index), cost: 10) }
+    cache.viewport = Viewport(list: "a", rows: 0...5) { [weak cache] name in
+      cache?.statistics.count == 0 ? nil : Int(name)
     }
-    let limit = 10 * stripes[0].byteCount
-    let cache = MemoryCache(limit: limit)
-    for (index, bitmap) in stripes.enumerated() {
-      let time = index % 2 == 0 ? 50_000_000 : 10_000
-      cache.insert(bitmap, for: key(index), cost: BitmapCost(byteCount: bitmap.byteCount, drawNanoseconds: time))
-      let statistics = cache.statistics
-      #expect(statistics.byteCount + statistics.compressedByteCount <= limit)
-    }
-    #expect(cache.statistics.compressedByteCount > 0 && cache.statistics.compressedByteCount <= limit / 8)
-    let found = (0..<40).filter { cache.bitmap(for: key($0))?.hasSamePixels(as: stripes[$0]) ?? false }
-    #expect(found.filter { $0 % 2 == 0 }.count >= 19, "those that took long")
-    #expect(found.filter { $0 % 2 == 1 }.count <= 10)
-    cache.removeBitmaps { Int($0.identity)! < 10 }
-    #expect((0..<10).allSatisfy { cache.bitmap(for: key($0)) == nil }, "also the blobs")
+    cache.insert(try solid(.red), for: key(7), cost: 10)
+    cache.viewport = Viewport(list: "b", rows: -3...Int.max) { name in name == "1" ? -1 : .max }
     cache.trim()
-    #expect(cache.statistics.count == 0 && cache.statistics.compressedByteCount == 0)
+    #expect(cache.statistics.count == 0)
+  }
+
+  @Test(
+    "keeps for ever what has a lifetime longer than that",
+    arguments: [Duration.seconds(10_000_000_000), .seconds(Int64.max)])
+  func longLifetimes(_ lifetime: Duration) throws {
+    let cache = MemoryCache(.init(limit: 1000, lifetime: lifetime))
+    cache.insert(try solid(.red), for: key(1), cost: 10)
+    #expect(cache.bitmap(for: key(1)) != nil)
   }
 
   @Test("drops what is not on screen when the kernel says that memory is short")
@@ -201,12 +203,14 @@ struct MemoryCacheTests {
     #expect(pressure.isAvailable)
     let calls = Box(0)
     var first: MemoryPressure.Observation? = pressure.observe { calls.increment() }
-    let handle = try FileHandle(forWritingTo: file)
-    try handle.write(contentsOf: Data("high 1\n".utf8))
+    try Data("max 5\nhigh 0\n".utf8).write(to: file, options: [])
+    usleep(20_000)
+    #expect(calls.value == 0, "its limit is reached whenever files are read")
+    try Data("max 5\nhigh 1\n".utf8).write(to: file, options: [])
     #expect(await eventually { calls.value == 1 })
     withExtendedLifetime(first) { first = nil }
     let second = pressure.observe { calls.update { $0 += 10 } }
-    try handle.write(contentsOf: Data("high 2\n".utf8))
+    try Data("max 5\nhigh 1\noom 1\n".utf8).write(to: file, options: [])
     #expect(await eventually { calls.value == 11 }, "who is gone is not called")
     withExtendedLifetime(second) { pressure.end() }
     #expect(!MemoryPressure(pressureFiles: [], eventFiles: ["/nowhere"]).isAvailable)

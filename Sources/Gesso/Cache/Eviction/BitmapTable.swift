@@ -42,7 +42,7 @@ final class BitmapTable: Sendable {
 
   enum Lookup {
     case found(Kept)
-    case expired
+    case expired(Stored)
     case missing
   }
 
@@ -69,7 +69,7 @@ final class BitmapTable: Sendable {
       guard let stored = entries[key.hashValue64] else { return .missing }
       return stored._withUnsafeGuaranteedRef { stored in
         guard stored.key == key else { return .missing }
-        if stored.expires != .max, MonotonicClock.now >= stored.expires { return .expired }
+        if stored.expires != .max, MonotonicClock.now >= stored.expires { return .expired(stored) }
         return .found(stored.bitmap)
       }
     }

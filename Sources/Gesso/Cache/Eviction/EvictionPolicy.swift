@@ -38,12 +38,20 @@ struct EvictionPolicy {
 
   /// Another number of bytes, and what has to go for it.
   mutating func setLimit(_ limit: Int) -> [UInt64] {
-    keys.limit = limit
+    self.limit = limit
     return makeRoom(for: 0).evicted
+  }
+
+  /// Bytes that there may be, from the next insertion on.
+  var limit: Int {
+    get { keys.limit }
+    set { keys.limit = max(0, newValue) }
   }
 
   private mutating func makeRoom(for size: Int) -> (fits: Bool, evicted: [UInt64]) {
     var evicted: [UInt64] = []
+    // What cannot fit beside that on screen drives nothing out.
+    if let screen, size > keys.limit - keys.byteCount(on: screen) { return (false, []) }
     while keys.byteCount > keys.limit - size {
       guard let victim = keys.victim(by: rule, viewport: screen) else { return (false, evicted) }
       keys.remove(victim, isEviction: true)
@@ -68,5 +76,5 @@ struct EvictionPolicy {
   }
 
   /// Another list is in front, or none: what row each key has in it.
-  mutating func setRows(_ row: (UInt64) -> Int32) { keys.setRows(row) }
+  mutating func setRows(_ row: (_ hash: UInt64, _ row: Int32) -> Int32) { keys.setRows(row) }
 }

@@ -54,7 +54,7 @@ struct KeyCache {
   /// Those without a row, and those with one.
   private var lists = (plain: Recency(), rowed: Recency())
   private(set) var rows = RowOrder()
-  /// Keys that went, young and old: between 2 · N and 4 · N.
+  /// Keys that went, young and old: up to 4 · N.
   private var ghosts = (young: HashTable<Ghost>(), old: HashTable<Ghost>())
   private var random: UInt64 = 0x9E37_79B9_7F4A_7C15
   private var sizesDiffer = false
@@ -89,7 +89,8 @@ struct KeyCache {
   /// A request for a key that is not there, and comes in. The caller has made room.
   mutating func insert(_ hash: UInt64, size: Int, cost: Float = 1, row: Int32 = -1) {
     now += 1
-    let ghost = ghosts.young.remove(hash) ?? ghosts.old.remove(hash)
+    let (young, old) = (ghosts.young.remove(hash), ghosts.old.remove(hash))
+    let ghost = young ?? old
     let count = ghost.map { aged($0.count, since: $0.last) + 1 } ?? 1
     if let first = residents.first.map({ entries[Int($0)] }) {
       sizesDiffer = sizesDiffer || size != first.size
@@ -191,15 +192,16 @@ struct KeyCache {
   // MARK: Rows
 
   /// Gives each key its row in another list, or none.
-  mutating func setRows(_ row: (UInt64) -> Int32) {
-    rows = RowOrder()
-    for slot in residents { entries[Int(slot)].row = row(entries[Int(slot)].hash) }
+  mutating func setRows(_ row: (_ hash: UInt64, _ row: Int32) -> Int32) {
+    for slot in residents { entries[Int(slot)].row = row(entries[Int(slot)].hash, entries[Int(slot)].row) }
     lists = (Recency(), Recency())
-    for slot in residents.sorted(by: { entries[Int($0)].last < entries[Int($1)].last }) {
-      let row = entries[Int(slot)].row
-      if row >= 0 { rows.insert(row, slot) }
-      link(slot)
-    }
+    for slot in residents.sorted(by: { entries[Int($0)].last < entries[Int($1)].last }) { link(slot) }
+    rows = RowOrder(residents.map { (entries[Int($0)].row, $0) }.filter { $0.0 >= 0 })
+  }
+
+  /// Bytes of the rows on screen.
+  func byteCount(on screen: ClosedRange<Int32>) -> Int {
+    rows.slots(on: screen).reduce(0) { $0 + entries[Int($1)].size }
   }
 
   /// The hashes of all keys that are not on screen.
@@ -241,7 +243,14 @@ struct KeyCache {
 
 /// Keys with rows, in the order of rows, so that the farthest from the screen is at one of the ends.
 struct RowOrder {
-  private var sorted: [(row: Int32, slot: Int32)] = []
+  private var sorted: [(row: Int32, slot: Int32)]
+
+  init(_ rows: some Sequence<(Int32, Int32)> = []) { sorted = rows.sorted { $0 < $1 }.map { (row: $0.0, slot: $0.1) } }
+
+  /// The slots of the rows on screen.
+  func slots(on screen: ClosedRange<Int32>) -> some Sequence<Int32> {
+    sorted[place(of: screen.lowerBound, .min)..<place(of: screen.upperBound, .max)].lazy.map(\.slot)
+  }
 
   mutating func insert(_ row: Int32, _ slot: Int32) { sorted.insert((row, slot), at: place(of: row, slot)) }
 

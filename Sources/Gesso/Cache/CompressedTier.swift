@@ -49,9 +49,10 @@ final class CompressedTier: Sendable {
 
   /// Keeps what has just been dropped, if it pays, and if blobs of it are small. False if not; else it calls back when it
   /// is done with it.
-  func keep(_ stored: BitmapTable.Stored, _ done: @escaping @Sendable () -> Void) -> Bool {
+  /// - Parameter before: the generation when it was dropped.
+  func keep(_ stored: BitmapTable.Stored, since before: Int, _ done: @escaping @Sendable () -> Void) -> Bool {
     guard case .pixels(let bitmap) = stored.bitmap else { return false }
-    let size = bitmap.byteCount, before = generation
+    let size = bitmap.byteCount
     guard Self.pays(byteCount: size, drawNanoseconds: stored.drawNanoseconds) else { return false }
     guard waiting.add(size, ordering: .relaxed).newValue <= limit else {
       waiting.subtract(size, ordering: .relaxed)

@@ -131,15 +131,19 @@ public final class MemoryCache: BitmapCache {
     // Which is the user's code, and called without a lock.
     let row = Self.row(of: key, in: viewport)
     // What goes is freed after the lock is given up: freeing megabytes takes a while.
+    var now = 0
     let (evicted, old) = change { state -> ([BitmapTable.Stored], BitmapTable.Stored?) in
-      if let generation, compressed.generation != generation { return ([], nil) }
+      now = compressed.generation
+      if let generation, now != generation { return ([], nil) }
       let result = state.policy.insert(key.hashValue64, size: size, cost: weight, row: state.list == list ? row : -1)
       let evicted = result.evicted.compactMap { table.remove($0) }
       return (evicted, result.isKept ? table.put(stored) : table.remove(key.hashValue64))
     }
     withExtendedLifetime(old) {}
     var isKept = false
-    for stored in evicted where compressed.keep(stored, { [weak self] in self?.makeRoomForBlobs() }) { isKept = true }
+    for stored in evicted {
+      if compressed.keep(stored, since: now, { [weak self] in self?.makeRoomForBlobs() }) { isKept = true }
+    }
     if isKept { makeRoomForBlobs() }
   }
 
@@ -166,12 +170,15 @@ public final class MemoryCache: BitmapCache {
 
   /// Forgets one.
   public func removeBitmap(for key: BitmapKey) {
+    // What is being restored from a blob notices the first, and what is on its way to become one the second.
+    compressed.remove(key)
     remove([key])
     compressed.remove(key)
   }
 
   /// Forgets all whose keys fulfil a condition.
   public func removeBitmaps(where condition: (BitmapKey) -> Bool) {
+    compressed.remove(where: condition)
     remove(table.keys(where: condition))
     compressed.remove(where: condition)
   }

@@ -1,6 +1,7 @@
 /// Where a ``CachedDrawer`` keeps decoded bitmaps. ``MemoryCache`` is one; a program may bring its own.
 ///
-/// Thread-safety: all methods are called from any thread, also at the same time. They must not call the drawer.
+/// Thread-safety: all methods are called from any thread, also at the same time. They must not call the drawer, which
+/// holds a lock while it inserts and removes.
 public protocol BitmapCache: Sendable {
   /// The bitmap that is kept under a key; on the hot path of every hit.
   func bitmap(for key: BitmapKey) -> Bitmap?
@@ -43,7 +44,8 @@ public struct Viewport: Sendable {
   public var list: String
   /// The rows on screen, from the first to the last.
   public var rows: ClosedRange<Int>
-  /// The row that a request's key is for; `nil` if it is for none. Called from any thread; quick.
+  /// The row that a request's key is for; `nil` if it is for none. Called from any thread; quick, and without waiting for a
+  /// lock that is held somewhere around a call of the drawer.
   public var row: @Sendable (String) -> Int?
 
   /// A viewport.

@@ -11,15 +11,20 @@ struct AtomicFile {
 
   var path: String { directory + "/" + name }
 
+  /// What the names of files begin with that are being written.
+  static let temporaryPrefix = ".gesso-"
+
   func write(_ data: Data) throws(StorageError) {
     try makeDirectory()
     let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
     guard folder >= 0 else { throw .last("open", directory) }
     defer { close(folder) }
-    let temporary = ".gesso-\(getpid())-\(UUID().uuidString).tmp"
+    StaleFiles.sweepOnce(directory)
+    let temporary = "\(Self.temporaryPrefix)\(getpid())-\(UUID().uuidString).tmp"
     // Not through a link that somebody has put there, and not into a file that exists.
     let file = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw .last("make a file in", directory) }
+    StaleFiles.claim(file)
     do throws(StorageError) {
       try fill(file, with: data)
       guard renameat(folder, temporary, folder, name) == 0 else { throw .last("rename to", path) }

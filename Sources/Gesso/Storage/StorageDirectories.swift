@@ -35,7 +35,7 @@ public struct StorageDirectories: Hashable, Sendable {
 
   /// What the XDG base directory specification says for this program: `$XDG_CACHE_HOME/NAME` (or `~/.cache/NAME`),
   /// `$XDG_DATA_HOME/NAME/documents` (or `~/.local/share/NAME/documents`), and a directory of this process alone in
-  /// `$TMPDIR` (or `/tmp`), which is removed when the process exits.
+  /// `$TMPDIR` (or `/tmp`), which is made at once, and removed when the process exits.
   /// - Parameter name: the program's; its process name by default.
   public static func standard(name: String = ProcessInfo.processInfo.processName) -> StorageDirectories {
     let environment = ProcessInfo.processInfo.environment
@@ -60,12 +60,16 @@ public struct StorageDirectories: Hashable, Sendable {
   }
 }
 
-/// The directory of this process's temporary files; the writer makes it, mode 0700, when the first one is written.
+/// The directory of this process's temporary files, mode 0700, removed when it exits, or by the next one if it was killed.
 private enum TemporaryDirectory {
   static let url: URL = {
     let parent = ProcessInfo.processInfo.environment["TMPDIR"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
+    StaleFiles.sweep(parent, prefix: "gesso-temporary-")
+    let url = URL(fileURLWithPath: parent, isDirectory: true)
+      .appendingPathComponent("gesso-temporary-\(getpid())-\(UUID().uuidString.lowercased())")
+    // Locked for as long as the process lives. Where it cannot be made, writing to it will say so.
+    if mkdir(url.path, 0o700) == 0 { StaleFiles.claim(open(url.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) }
     atexit { try? FileManager.default.removeItem(at: TemporaryDirectory.url) }
-    return URL(fileURLWithPath: parent, isDirectory: true)
-      .appendingPathComponent("gesso-\(getpid())-\(UUID().uuidString.lowercased())")
+    return url
   }()
 }

@@ -237,7 +237,7 @@ struct DiskWriterTests {
     let directories = StorageDirectories.standard(name: "painter")
     #expect(directories.cache.path.hasSuffix("/painter"))
     #expect(directories.documents.path.hasSuffix("/painter/documents"))
-    #expect(directories.temporary.lastPathComponent.hasPrefix("gesso-\(getpid())-"))
+    #expect(directories.temporary.lastPathComponent.hasPrefix("gesso-temporary-\(getpid())-"))
   }
 }
 

@@ -5,7 +5,8 @@ import Foundation
 /// A ``CachedDrawer`` asks its stores in order before it draws, and writes to them after. An error of a store is never one
 /// of a request: it is counted, and the next store is asked, or the bitmap drawn.
 ///
-/// Thread-safety: all methods are called from any thread, also at the same time.
+/// Thread-safety: all methods are called from any thread, also at the same time. A drawer asks for one change after the
+/// other, and reads after the removals that came before.
 public protocol BlobStore: Sendable {
   /// What a hit is called.
   var tier: BlobTier { get }

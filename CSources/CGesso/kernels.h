@@ -7,14 +7,10 @@
 
 #include <stddef.h>
 
-/* Adds and takes away each of a word's bytes by itself. */
+/* Adds each of a word's bytes by itself. */
 static inline uint32_t gesso_add_bytes(uint32_t a, uint32_t b)
 {
     return ((a & 0x7f7f7f7f) + (b & 0x7f7f7f7f)) ^ ((a ^ b) & 0x80808080);
-}
-static inline uint32_t gesso_subtract_bytes(uint32_t a, uint32_t b)
-{
-    return ((a | 0x80808080) - (b & 0x7f7f7f7f)) ^ ((a ^ ~b) & 0x80808080);
 }
 
 /* A band's masks: see band_masks.c. A bit for each group of eight pixels: it is marked, which means that some pixel is not as

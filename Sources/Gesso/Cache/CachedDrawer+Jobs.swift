@@ -30,9 +30,9 @@ extension CachedDrawer {
       }
       counters.coalesced.increment()
       job.waiters.append(task)
-      let rises = request.priority > job.priority || request.deadlineNanoseconds < job.deadline
+      let isSooner = request.deadline.comes(before: job.deadline), rises = request.priority > job.priority || isSooner
       job.priority = max(job.priority, request.priority)
-      job.deadline = min(job.deadline, request.deadlineNanoseconds)
+      if isSooner { job.deadline = request.deadline }
       // One that stores are being asked for is queued later, as urgent as it is then.
       guard rises, !job.isDrawing, let old = job.ticket else { return (task, .nothing) }
       job.ticket = ticket(for: job)

@@ -9,7 +9,7 @@ struct DrawJobs {
     let number: Int
     let cancellation = DrawCancellation()
     var priority: DrawPriority
-    var deadline: Int64
+    var deadline: ContinuousClock.Instant?
     /// When it was first queued.
     let submitted = MonotonicClock.now
     /// In the queue of the workers; none while stores are asked, and for a caller who draws by himself.
@@ -28,7 +28,7 @@ struct DrawJobs {
       self.since = since
       self.waiters = waiters
       priority = request.priority
-      deadline = request.deadlineNanoseconds
+      deadline = request.deadline
     }
 
     var isDrawing: Bool { began != nil }

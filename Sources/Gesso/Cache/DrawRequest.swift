@@ -64,12 +64,6 @@ public struct DrawRequest: Sendable {
       identity: key, size: size, pixels: try? pixels.get(), scale: Double(scale), background: background)
   }
 
-  /// The deadline by the monotonic clock.
-  var deadlineNanoseconds: Int64 {
-    guard let deadline else { return .max }
-    return MonotonicClock.time(after: deadline - .now)
-  }
-
   /// Draws the bitmap now, on the calling thread, without any cache.
   public func makeBitmap() throws(DrawError) -> Bitmap {
     try Bitmap(size: size, scale: scale, background: background, draw: draw)
@@ -128,5 +122,14 @@ public enum DrawOutcome: Sendable {
     case .cancelled: throw .cancelled
     case .failed(let error): throw error
     }
+  }
+}
+
+extension ContinuousClock.Instant? {
+  /// Whether one deadline is before another one; none is after all. They are compared as they were given: by another
+  /// clock, equal ones would differ by the moment at which they are looked at.
+  func comes(before other: ContinuousClock.Instant?) -> Bool {
+    guard let self else { return false }
+    return other.map { self < $0 } ?? true
   }
 }

@@ -16,13 +16,13 @@ final class WorkerPool: Sendable {
   /// A job in a queue. It is done once, or dropped.
   final class Ticket: Sendable {
     fileprivate let priority: DrawPriority
-    /// When it should be done, by the monotonic clock; the latest time if it does not matter.
-    fileprivate let deadline: Int64
+    /// When it should be done, if that matters.
+    fileprivate let deadline: ContinuousClock.Instant?
     // Proof of safety: it is set before the ticket is shared, and touched once after, by the one who takes it.
     private nonisolated(unsafe) var job: Job?
     private let isTaken = Atomic(false)
 
-    init(priority: DrawPriority = .normal, deadline: Int64 = .max, _ job: @escaping Job) {
+    init(priority: DrawPriority = .normal, deadline: ContinuousClock.Instant? = nil, _ job: @escaping Job) {
       self.priority = priority
       self.deadline = deadline
       self.job = job
@@ -48,7 +48,8 @@ final class WorkerPool: Sendable {
     let ticket: Ticket
 
     func comes(before other: Entry) -> Bool {
-      (ticket.deadline, number) < (other.ticket.deadline, other.number)
+      let (own, others) = (ticket.deadline, other.ticket.deadline)
+      return own == others ? number < other.number : own.comes(before: others)
     }
   }
 

@@ -91,9 +91,6 @@ struct CompressedTierTests {
     cache.insert(stripes[1], for: key(1), cost: slow)
     flush(cache, stripes)
     #expect(await eventually { find(1, in: cache) != nil || MonotonicClock.now - begin > 600_000_000 })
-    let found = MonotonicClock.now
-    #expect(await eventually { find(1, in: cache) == nil })
-    #expect(found - begin > 600_000_000 || MonotonicClock.now - begin >= 600_000_000)
     MonotonicClock.sleep(until: begin + 600_000_000)
     #expect(find(1, in: cache) == nil, "reading it back does not renew it")
   }

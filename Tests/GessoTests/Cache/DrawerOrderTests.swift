@@ -219,6 +219,21 @@ struct DrawerOrderTests {
     #expect(order.value == ["ago", "soon", "far"])
   }
 
+  @Test("draws those of one deadline in the order of asking, and queues none again for the same one")
+  func equalDeadlines() async {
+    let (drawer, gate) = await heldUp(), deadline = ContinuousClock.now + .seconds(60)
+    let requests = (0..<20).map { index -> DrawRequest in
+      var request = recorded("\(index)")
+      request.deadline = deadline
+      return request
+    }
+    for request in requests + requests { drawer.draw(request) { _ in } }
+    #expect(drawer.workers.queued <= 21, "these, and the one that is being drawn")
+    gate.open()
+    #expect(await eventually { order.value.count == 20 })
+    #expect(order.value == requests.map(\.key))
+  }
+
   @Test("draws earlier when one joins whose deadline is nearer")
   func joinedDeadlines() async {
     let (drawer, gate) = await heldUp()

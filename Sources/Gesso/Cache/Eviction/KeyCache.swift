@@ -156,7 +156,7 @@ struct KeyCache {
     return entries[plain].hash
   }
 
-  /// The same by frequency, of 32 by lot; with the place of the lot to begin with.
+  /// The same by either rule. By frequency it is one of 32 that are drawn by lot.
   mutating func victim(by rule: EvictionRule, viewport: ClosedRange<Int32>? = nil) -> UInt64? {
     guard rule == .frequency else { return recencyVictim(viewport) }
     var worst: (slot: Int, value: Double)?

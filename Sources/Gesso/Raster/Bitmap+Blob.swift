@@ -21,7 +21,7 @@ extension Bitmap {
   public func encoded(level: BlobLevel, maximumThreads: Int = 1) throws(ImageFileError) -> Data {
     var bytes: UnsafeMutablePointer<UInt8>?
     var length = 0
-    let status = BlobWorkspaces.shared.withWorkspace { workspace in
+    let status = BlobWorkspaces.shared.withWorkspace(threads: maximumThreads) { workspace in
       var options = gesso_blob_options()
       options.struct_size = MemoryLayout<gesso_blob_options>.size
       options.level = level == .small ? GESSO_BLOB_SMALL : GESSO_BLOB_FAST
@@ -58,7 +58,7 @@ extension Bitmap {
     reading.thread_count = UInt32(clamping: maximumThreads)
     let status = blob.withUnsafeBytes { buffer in
       withUnsafePointer(to: limits) { limits in
-        BlobWorkspaces.shared.withWorkspace { workspace in
+        BlobWorkspaces.shared.withWorkspace(threads: maximumThreads) { workspace in
           reading.limits = limits
           reading.workspace = workspace
           return gesso_blob_decode(BlobInfo.bytes(of: buffer), buffer.count, &reading, &handle)
@@ -89,8 +89,10 @@ final class BlobWorkspaces: Sendable {
     let handle: OpaquePointer
   }
 
-  /// Does something with a workspace; `nil` if there is no memory for one.
-  func withWorkspace<Result>(_ body: (OpaquePointer?) -> Result) -> Result {
+  /// Does something with a workspace. `nil`, which is memory for one call, if there is none for one, and for several
+  /// threads, which take so many times as much.
+  func withWorkspace<Result>(threads: Int, _ body: (OpaquePointer?) -> Result) -> Result {
+    if threads > 1 { return body(nil) }
     let workspace = idle.withLock { $0.popLast() } ?? gesso_blob_workspace_create().map { Workspace(handle: $0) }
     defer {
       if let workspace {

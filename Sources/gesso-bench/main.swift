@@ -8,7 +8,8 @@ case "trace" where arguments.count >= 3:
   try TraceBench(file: arguments[1], capacity: capacity, isHinted: arguments.contains("--hinted")).run()
 case "drawer":
   try DrawerBench(isQuick: arguments.contains("--quick")).run(only: arguments.contains("--only") ? arguments.last! : "")
-default: fail("usage: gesso-bench trace FILE CAPACITY [--hinted] | drawer [--quick]")
+case "disk" where arguments.count >= 2: try DiskBench(Array(arguments.dropFirst(2))).run(arguments[1])
+default: fail("usage: gesso-bench trace FILE CAPACITY [--hinted] | drawer [--quick] | disk OPERATION DIR COUNT SEED")
 }
 
 func fail(_ message: String) -> Never {

@@ -2,6 +2,7 @@
 #ifndef GESSO_SYSTEM_H
 #define GESSO_SYSTEM_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* A non-blocking eventfd that is closed on exec; -1 with errno set. */
@@ -29,5 +30,16 @@ unsigned gesso_thread_ordinal(void);
 
 /* A place of the calling thread for one pointer, null at first. */
 void **gesso_thread_place(void);
+
+/* Files: 0 or more, or a negative errno. */
+
+/* Makes a file so long, with its blocks, or fails at once if there is no room. */
+int gesso_file_preallocate(int file, int64_t length);
+/* Renames within a directory; with `replaces` of 0 not over an entry that is there (-EEXIST). */
+int gesso_file_rename(int directory, const char *from, const char *to, int replaces);
+/* Begins to write to the disk what was written to a file, without waiting. */
+int gesso_file_start_sync(int file);
+/* Copies bytes between two files, without their coming up here where the kernel can. */
+int64_t gesso_file_copy(int from, int64_t offset, int to, size_t length);
 
 #endif

@@ -29,12 +29,10 @@ public struct BitmapKey: Hashable, Sendable {
         pixelWidth: UInt64(pixelWidth), pixelHeight: UInt64(pixelHeight), scale: scale.bitPattern,
         red: background.red.bitPattern, green: background.green.bitPattern, blue: background.blue.bitPattern,
         alpha: background.alpha.bitPattern)
-      let seed = withUnsafeBytes(of: numbers) { gesso_hash_bytes($0.baseAddress, $0.count) }
       var text = identity
-      let own = text.withUTF8 { gesso_hash_bytes($0.baseAddress, $0.count) }
-      // Both hashes are uniform, and neither alone decides equality.
-      hash = KeyHash(
-        low: own.low ^ (seed.low &* 0x9E37_79B9_7F4A_7C15), high: own.high ^ (seed.high &* 0xC2B2_AE3D_27D4_EB4F))
+      hash = withUnsafeBytes(of: numbers) { numbers in
+        text.withUTF8 { KeyHash(numbers: numbers, identity: UnsafeRawBufferPointer($0)) }
+      }
     }
   }
 
@@ -70,6 +68,16 @@ public struct BitmapKey: Hashable, Sendable {
       && bitmap.isOpaque == background.isOpaque
   }
 
+  /// 128 bits that name the key in stores, in which the key itself is compared as well.
+  var storeHash: KeyHash { parts.hash }
+
+  /// Adds the whole key as stores keep it: the numbers, and then what the user called it.
+  func append(to bytes: inout [UInt8]) {
+    withUnsafeBytes(of: parts.numbers) { bytes.append(contentsOf: $0) }
+    var text = parts.identity
+    text.withUTF8 { bytes.append(contentsOf: $0) }
+  }
+
   /// The hash by which tables look it up.
   var hashValue64: UInt64 { parts.hash.low }
 
@@ -95,4 +103,44 @@ private struct KeyNumbers: Equatable {
 struct KeyHash: Hashable, Sendable {
   let low: UInt64
   let high: UInt64
+  /// Of what the user called the key alone, whatever its size and scale.
+  let identity: UInt64
+
+  init(low: UInt64, high: UInt64, identity: UInt64) { (self.low, self.high, self.identity) = (low, high, identity) }
+
+  fileprivate init(numbers: UnsafeRawBufferPointer, identity: UnsafeRawBufferPointer) {
+    let seed = gesso_hash_bytes(numbers.baseAddress, numbers.count)
+    let own = gesso_hash_bytes(identity.baseAddress, identity.count)
+    // Both hashes are uniform, and neither alone decides equality.
+    low = own.low ^ (seed.low &* 0x9E37_79B9_7F4A_7C15)
+    high = own.high ^ (seed.high &* 0xC2B2_AE3D_27D4_EB4F)
+    self.identity = own.low
+  }
+}
+
+/// A key as stores keep it.
+struct StoredKey {
+  private static let numbersLength = MemoryLayout<KeyNumbers>.size
+
+  let hash: KeyHash
+  /// What the user called it, UTF-8.
+  let identity: UnsafeRawBufferPointer
+
+  /// `nil`: too short for a key.
+  init?(_ bytes: UnsafeRawBufferPointer) {
+    guard bytes.count >= Self.numbersLength else { return nil }
+    identity = UnsafeRawBufferPointer(rebasing: bytes[Self.numbersLength...])
+    hash = KeyHash(numbers: UnsafeRawBufferPointer(rebasing: bytes[..<Self.numbersLength]), identity: identity)
+  }
+}
+
+extension KeySelection {
+  /// Whether a key that a store has kept is one of them.
+  func contains(_ key: StoredKey) -> Bool {
+    switch self {
+    case .key(let other): key.identity.elementsEqual(other.utf8)
+    case .prefix(let prefix): key.identity.starts(with: prefix.utf8)
+    case .all: true
+    }
+  }
 }

@@ -28,7 +28,7 @@ public enum BlobTier: Hashable, Sendable {
   case remote
 }
 
-/// Keys that something is done with, by what the user called them.
+/// Keys that something is done with, by what the user called them: compared by their bytes in UTF-8, as in all of the cache.
 public enum KeySelection: Hashable, Sendable {
   /// This key, in whatever size, scale and background.
   case key(String)
@@ -40,8 +40,8 @@ public enum KeySelection: Hashable, Sendable {
   /// Whether a user's key is one of them.
   public func contains(_ key: String) -> Bool {
     switch self {
-    case .key(let other): key == other
-    case .prefix(let prefix): key.hasPrefix(prefix)
+    case .key(let other): key.utf8.elementsEqual(other.utf8)
+    case .prefix(let prefix): key.utf8.starts(with: prefix.utf8)
     case .all: true
     }
   }

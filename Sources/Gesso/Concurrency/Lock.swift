@@ -7,7 +7,7 @@ import Foundation
 struct Lock<State: ~Copyable>: ~Copyable, @unchecked Sendable {
   // Proof of safety: both pointers never change and are freed by the one owner; the state came in as `sending`, is
   // reached only through `withLock`, which holds the mutex, and goes out as `sending`.
-  private let mutex: UnsafeMutablePointer<pthread_mutex_t>
+  fileprivate let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let state: UnsafeMutablePointer<State>
 
   init(_ initial: consuming sending State) {
@@ -34,4 +34,12 @@ struct Lock<State: ~Copyable>: ~Copyable, @unchecked Sendable {
     defer { pthread_mutex_unlock(mutex) }
     return try body(&state.pointee)
   }
+}
+
+extension Lock where State == Void {
+  /// Takes the lock, for what takes longer, or needs what no closure may have. To be given back by the same thread.
+  func lock() { pthread_mutex_lock(mutex) }
+
+  /// Gives the lock back.
+  func unlock() { pthread_mutex_unlock(mutex) }
 }

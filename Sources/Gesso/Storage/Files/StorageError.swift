@@ -26,6 +26,11 @@ public enum StorageError: Error, Equatable, Sendable, CustomStringConvertible {
     }
   }
 
+  /// An `errno`, if it was a system call.
+  var code: Int32? {
+    if case .system(_, _, let code) = self { code } else { nil }
+  }
+
   static func last(_ operation: String, _ path: String) -> StorageError {
     .system(operation: operation, path: path, code: errno)
   }

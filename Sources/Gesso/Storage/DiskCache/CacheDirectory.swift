@@ -1,0 +1,310 @@
+import Foundation
+
+/// The open directory of a disk cache: its lock, its index, and the segments that were read last.
+///
+/// Thread-safety: any thread.
+final class CacheDirectory: Sendable {
+  private static let lockName = "lock"
+
+  let operations: FileOperations
+  let directory: Descriptor
+  let index: IndexFile
+  /// Where nothing may be written.
+  let isReadOnly: Bool
+  private let lockFile: Descriptor?
+  /// Keeps this process's threads apart, which the lock of the file does not.
+  private let mutex = Lock(())
+  private let lockFailed = Lock(false)
+  private let open = Lock(OpenSegments())
+
+  private init(
+    _ directory: Descriptor, _ lockFile: Descriptor?, _ index: IndexFile, isReadOnly: Bool, _ operations: FileOperations
+  ) {
+    self.operations = operations
+    self.directory = directory
+    self.lockFile = lockFile
+    self.index = index
+    self.isReadOnly = isReadOnly
+  }
+
+  /// Opens a directory, which is made if it is not there, and makes an index if there is none.
+  /// - Parameters:
+  ///   - limits: what the index is to be made for; `nil`: what it is made for.
+  ///   - isAgain: it was open before. It is no link then.
+  static func open(
+    _ path: String, _ limits: DiskCacheLimits?, isAgain: Bool, isReadOnly: Bool, _ operations: FileOperations
+  ) throws(FileFailure) -> CacheDirectory {
+    if !isReadOnly {
+      do throws(StorageError) { _ = try Directories.make(path, operations) } catch {
+        guard case .system(_, _, let code) = error, [EROFS, EACCES, EPERM].contains(code) else {
+          throw FileFailure("make the directory", "", -Int(error.code ?? EIO))
+        }
+      }
+    }
+    let flags = O_RDONLY | O_DIRECTORY | (isAgain ? O_NOFOLLOW : 0)
+    let folder = operations.uninterrupted { operations.open(AT_FDCWD, path, flags, 0) }
+    let directory = Descriptor(Int32(try check(folder, "open", "")), operations)
+    do throws(FileFailure) {
+      if isReadOnly { throw FileFailure("open", lockName, -Int(EROFS)) }
+      let lock = try Descriptor(directory.number, lockName, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, operations)
+      return try open(directory, lock, limits, operations)
+    } catch {
+      guard [EROFS, EACCES, EPERM].contains(error.code),
+        let index = try IndexFile.open(in: directory.number, isReadOnly: true, operations)
+      else { throw error }
+      return CacheDirectory(directory, nil, index, isReadOnly: true, operations)
+    }
+  }
+
+  private static func open(
+    _ directory: Descriptor, _ lock: Descriptor, _ limits: DiskCacheLimits?, _ operations: FileOperations
+  ) throws(FileFailure) -> CacheDirectory {
+    func existing() throws(FileFailure) -> (IndexFile, isFit: Bool)? {
+      guard let index = try IndexFile.open(in: directory.number, isReadOnly: false, operations),
+        let state = try index.state()
+      else { return nil }
+      return (index, (limits == nil || limits == index.limits) && state.boot == SystemStart.identity)
+    }
+    if let (index, isFit) = try existing(), isFit {
+      return CacheDirectory(directory, lock, index, isReadOnly: false, operations)
+    }
+    let holdsLock = operations.uninterrupted { operations.lock(lock.number, LOCK_EX) } >= 0
+    defer { if holdsLock { _ = operations.lock(lock.number, LOCK_UN) } }
+    // Another process may have come first.
+    var old = try existing()
+    if let (index, isFit) = old, isFit {
+      return CacheDirectory(directory, lock, index, isReadOnly: false, operations)
+    }
+    if let (index, _) = old, let limits, limits != index.limits {
+      if limits.bucketCount == index.bucketCount { try index.change(to: limits) } else { old = nil }
+    }
+    if old != nil, let index = try IndexFile.open(in: directory.number, isReadOnly: false, operations),
+      var state = try index.state()
+    {
+      // After a power cut the sequence may be older than records are.
+      if state.boot != SystemStart.identity {
+        state.boot = SystemStart.identity
+        state.sequence += 1 << 32
+        try index.write(state)
+      }
+      return CacheDirectory(directory, lock, index, isReadOnly: false, operations)
+    }
+    let state = try stateForSegments(in: directory, operations)
+    let index = try IndexFile.make(in: directory.number, limits ?? DiskCacheLimits(), state, operations)
+    return CacheDirectory(directory, lock, index, isReadOnly: false, operations)
+  }
+
+  /// What an index begins with whose records are to be found in the segments that there are.
+  private static func stateForSegments(
+    in directory: Descriptor, _ operations: FileOperations
+  ) throws(FileFailure) -> IndexFile.State {
+    var state = IndexFile.State(boot: SystemStart.identity)
+    for number in try numbers(in: directory, operations) {
+      state.isRebuilding = true
+      state.segment = max(state.segment, number)
+      guard let file = try? Descriptor(directory.number, SegmentFile.name(number), O_RDONLY | O_NOFOLLOW, operations),
+        let head = try? SegmentFile(number: number, file: file, operations: operations).head()
+      else { continue }
+      state.sequence = max(state.sequence, head.sequence)
+    }
+    // More than there can be records since the last segment was begun.
+    if state.isRebuilding { state.sequence += 1 << 32 }
+    return state
+  }
+
+  // MARK: The lock
+
+  /// Whether other processes can be kept apart: not on a network file system without locks.
+  var isShared: Bool { lockFile != nil && !lockFailed.withLock { $0 } }
+
+  /// Does something while no other thread or process writes to index or segments.
+  func exclusively<Result>(_ body: () throws(FileFailure) -> Result) throws(FileFailure) -> Result {
+    guard let lockFile else { throw FileFailure("write to", "", -Int(EROFS)) }
+    mutex.lock()
+    defer { mutex.unlock() }
+    let result = operations.uninterrupted { operations.lock(lockFile.number, LOCK_EX) }
+    if result < 0 { lockFailed.withLock { $0 = true } }
+    defer { if result >= 0 { _ = operations.lock(lockFile.number, LOCK_UN) } }
+    return try body()
+  }
+
+  /// Whether the directory of that name is this one still, with this lock and index.
+  func isCurrent(_ path: String) -> Bool {
+    guard !index.isReplaced else { return false }
+    guard let lockFile else { return true }
+    var (own, named) = (stat(), stat())
+    return operations.status(lockFile.number, &own) >= 0
+      && operations.statusOfEntry(AT_FDCWD, path + "/" + Self.lockName, &named) >= 0
+      && own.st_ino == named.st_ino && own.st_dev == named.st_dev
+  }
+
+  // MARK: Segments
+
+  /// Segments that are open for reading; those that were read last.
+  private struct OpenSegments {
+    var files: [UInt32: (file: Descriptor, time: Int)] = [:]
+    var time = 0
+  }
+
+  /// At most so many, and a quarter of what the process may have open.
+  private static let mostOpen: Int = {
+    var limit = rlimit()
+    let isKnown = getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0
+    return isKnown ? min(64, max(4, Int(clamping: limit.rlim_cur) / 4)) : 64
+  }()
+
+  /// A segment for reading; `nil`: it is not there any more.
+  func segment(_ number: UInt32) throws(FileFailure) -> SegmentFile? {
+    let known = open.withLock { open -> Descriptor? in
+      open.time += 1
+      open.files[number]?.time = open.time
+      return open.files[number]?.file
+    }
+    if let known { return SegmentFile(number: number, file: known, operations: operations) }
+    let name = SegmentFile.name(number)
+    let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
+    var result = operations.uninterrupted { operations.open(directory.number, name, flags, 0) }
+    if result == -Int(EMFILE) || result == -Int(ENFILE) {
+      closeSegments()
+      result = operations.uninterrupted { operations.open(directory.number, name, flags, 0) }
+    }
+    if result == -Int(ENOENT) || result == -Int(ELOOP) { return nil }
+    let file = Descriptor(Int32(try check(result, "open", name)), operations)
+    var information = stat()
+    try check(operations.status(file.number, &information), "look at", name)
+    guard information.st_mode & S_IFMT == S_IFREG else { return nil }
+    let closed = open.withLock { open -> Descriptor? in
+      let oldest = open.files.count < Self.mostOpen ? nil : open.files.min { $0.value.time < $1.value.time }
+      if let oldest { open.files[oldest.key] = nil }
+      open.files[number] = (file, open.time)
+      return oldest?.value.file
+    }
+    withExtendedLifetime(closed) {}
+    return SegmentFile(number: number, file: file, operations: operations)
+  }
+
+  func closeSegments() {
+    let closed = open.withLock { open in
+      defer { open.files = [:] }
+      return open.files
+    }
+    withExtendedLifetime(closed) {}
+  }
+
+  /// Closes a segment that is to be no more, so that its room becomes free.
+  func closeSegment(_ number: UInt32) {
+    let closed = open.withLock { $0.files.removeValue(forKey: number) }
+    withExtendedLifetime(closed) {}
+  }
+
+  private static func numbers(
+    in directory: Descriptor, _ operations: FileOperations
+  ) throws(FileFailure) -> [UInt32] {
+    var names: [String] = []
+    try check(operations.list(directory.number, &names), "list", "")
+    return names.compactMap(SegmentFile.number).sorted()
+  }
+
+  /// The numbers of all segments, the oldest first.
+  func segmentNumbers() throws(FileFailure) -> [UInt32] { try Self.numbers(in: directory, operations) }
+
+  /// A segment, and the bytes that it takes on the disk.
+  struct Room {
+    let number: UInt32
+    let byteCount: Int
+    /// Seconds since 1970.
+    let lastWritten: Int
+  }
+
+  /// All segments, the oldest first, and the bytes that the index takes.
+  func rooms() throws(FileFailure) -> (segments: [Room], index: Int) {
+    var segments: [Room] = []
+    var information = stat()
+    for number in try segmentNumbers() {
+      guard operations.statusOfEntry(directory.number, SegmentFile.name(number), &information) >= 0 else { continue }
+      segments.append(
+        Room(
+          number: number, byteCount: max(Int(information.st_size), Int(information.st_blocks) * 512),
+          lastWritten: information.st_mtim.tv_sec))
+    }
+    try check(operations.status(index.file.number, &information), "look at", IndexFile.name)
+    return (segments, Int(information.st_blocks) * 512)
+  }
+
+  // MARK: Reading
+
+  /// What a look into the cache found.
+  enum Found {
+    case blob(Data, place: Int)
+    case nothing
+    /// A slot whose record is not what was written: damaged, evicted meanwhile, or of another key with the same hash.
+    case damaged(PlacedSlot)
+    case otherKey
+  }
+
+  /// The blob of a key.
+  /// - Parameter key: all of its bytes, as ``BitmapKey/append(to:)`` gives them.
+  func read(_ hash: KeyHash, _ key: [UInt8]) throws(FileFailure) -> Found {
+    // What is being overwritten or evicted at the moment is elsewhere in the next.
+    for attempt in 0..<2 {
+      let now = operations.now()
+      guard let placed = try index.find(hash), !placed.slot.isRemoval, !placed.slot.isExpired(at: now)
+      else { return .nothing }
+      guard placed.slot.keyLength == UInt32(key.count) else { return .otherKey }
+      let found = try read(placed, key)
+      if case .damaged = found, attempt == 0 { continue }
+      return found
+    }
+    return .nothing
+  }
+
+  private func read(_ placed: PlacedSlot, _ key: [UInt8]) throws(FileFailure) -> Found {
+    let slot = placed.slot
+    guard let segment = try segment(slot.segment) else { return .damaged(placed) }
+    let blobLength = Int(slot.blobLength)
+    // Memory is not taken on the word of an index alone.
+    if blobLength > 1 << 20, try segment.length() < Int(slot.offset) + slot.recordLength { return .damaged(placed) }
+    let blob = UnsafeMutableRawBufferPointer(start: malloc(max(1, blobLength)), count: blobLength)
+    guard blob.baseAddress != nil else { throw FileFailure("read", segment.name, -Int(ENOMEM)) }
+    let headLength = BlobRecord.headLength + key.count
+    var found = Found.damaged(placed)
+    do throws(FileFailure) {
+      try withUnsafeTemporaryAllocation(byteCount: headLength, alignment: 8) { head throws(FileFailure) in
+        var pieces = [
+          iovec(iov_base: head.baseAddress, iov_len: headLength),
+          iovec(iov_base: blob.baseAddress, iov_len: blobLength),
+        ]
+        let count = try check(
+          operations.readAll(segment.file.number, &pieces, at: Int64(slot.offset)), "read", segment.name)
+        guard count == headLength + blobLength,
+          let record = BlobRecord(verifying: UnsafeRawBufferPointer(head)), record.kind == .blob,
+          record.sequence == slot.sequence, record.keyLength == key.count, record.blobLength == blobLength
+        else { return }
+        guard
+          key.withUnsafeBytes({ memcmp($0.baseAddress!, head.baseAddress! + BlobRecord.headLength, key.count) }) == 0
+        else {
+          found = .otherKey
+          return
+        }
+        guard record.matches(blob: UnsafeRawBufferPointer(blob)) else { return }
+        found = .blob(Data(), place: placed.place)
+      }
+    } catch {
+      free(blob.baseAddress)
+      throw error
+    }
+    guard case .blob = found else {
+      free(blob.baseAddress)
+      return found
+    }
+    return .blob(Data(bytesNoCopy: blob.baseAddress!, count: blobLength, deallocator: .free), place: placed.place)
+  }
+}
+
+/// Which start of the system this is: what was written before another one may have been lost by halves.
+enum SystemStart {
+  static let identity: UInt64 = {
+    let text = (try? FileBytes.read("/proc/sys/kernel/random/boot_id", limit: 4096)) ?? Data()
+    return text.withUnsafeBytes { BlobRecord.hash($0) }
+  }()
+}

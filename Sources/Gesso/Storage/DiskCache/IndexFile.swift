@@ -1,0 +1,342 @@
+import Foundation
+
+/// The index of a disk cache: a hash table in a file, of a fixed size, which all processes read and write.
+///
+/// A key may be in one of two buckets of eight slots, which its hash names. Readers take no lock: a slot that is being
+/// written fails its check, and is read again. What writes holds the lock of the cache. Beginning with 4096 bytes:
+///
+///     0  u64 "GESSOIDX"   8 u32 version, 1   12 u32 buckets   16 u64 quota in bytes   24 u64 quota in records
+///     32 u32 lifetime in seconds, 0 for ever   36 u32 bytes of a segment   56 u64 XXH3 of bytes 0 ..< 56
+///     64 u64 last sequence   72 u32 last segment   76 u32 1 while it is being rebuilt   80 u64 records
+///     88 u64 which start of the system wrote this   120 u64 XXH3 of bytes 64 ..< 120
+///
+/// After the buckets comes a byte for each of them: a bit for each slot whose record was read, written now and then.
+final class IndexFile: Sendable {
+  static let name = "index"
+  private static let magic = UInt64(littleEndian: 0x5844_494F_5353_4547)
+  private static let version: UInt32 = 1
+  private static let headLength = 4096
+  static let slotsPerBucket = 8
+  private static let bucketLength = slotsPerBucket * IndexSlot.length
+
+  /// What changes with each batch.
+  struct State: Equatable {
+    var sequence: UInt64 = 0
+    var segment: UInt32 = 0
+    var isRebuilding = false
+    var count = 0
+    var boot: UInt64 = 0
+  }
+
+  let file: Descriptor
+  let limits: DiskCacheLimits
+  let bucketCount: Int
+  private let operations: FileOperations
+  /// Which records were read since the index was opened: a byte for each bucket.
+  private let reads: Lock<[UInt8]>
+
+  var slotCount: Int { bucketCount * Self.slotsPerBucket }
+  /// Bytes of the file, of which those take room on the disk that were written.
+  static func length(buckets: Int) -> Int { headLength + buckets * (bucketLength + 1) }
+
+  private init(_ file: Descriptor, _ limits: DiskCacheLimits, buckets: Int, _ operations: FileOperations) {
+    (self.file, self.limits, bucketCount, self.operations) = (file, limits, buckets, operations)
+    reads = Lock([UInt8](repeating: 0, count: buckets))
+  }
+
+  /// Opens an index. `nil`: it is not there, or is not one, or of another version.
+  static func open(in directory: Int32, isReadOnly: Bool, _ operations: FileOperations) throws(FileFailure)
+    -> IndexFile?
+  {
+    let file: Descriptor
+    do throws(FileFailure) {
+      file = try Descriptor(
+        directory, name, (isReadOnly ? O_RDONLY : O_RDWR) | O_NOFOLLOW | O_NONBLOCK, operations)
+    } catch {
+      // No index; a link; a directory.
+      if [ENOENT, ELOOP, EISDIR, ENXIO].contains(error.code) { return nil }
+      throw error
+    }
+    var information = stat()
+    try check(operations.status(file.number, &information), "look at", name)
+    guard information.st_mode & S_IFMT == S_IFREG else { return nil }
+    let (limits, buckets) = try withUnsafeTemporaryAllocation(byteCount: 64, alignment: 8) {
+      head throws(FileFailure) -> (DiskCacheLimits, Int) in
+      _ = head.initializeMemory(as: UInt8.self, repeating: 0)
+      try check(operations.readAll(file.number, into: head, at: 0), "read", name)
+      let bytes = UnsafeRawBufferPointer(head)
+      guard bytes.little(UInt64.self, at: 0) == magic, bytes.little(UInt32.self, at: 8) == version,
+        bytes.little(UInt64.self, at: 56) == BlobRecord.hash(UnsafeRawBufferPointer(rebasing: bytes[0..<56]))
+      else { return (DiskCacheLimits(), 0) }
+      let lifetime: UInt32 = bytes.little(at: 32)
+      let limits = DiskCacheLimits(
+        byteCount: Int(clamping: bytes.little(UInt64.self, at: 16)),
+        count: Int(clamping: bytes.little(UInt64.self, at: 24)),
+        lifetime: lifetime == 0 ? nil : .seconds(Int(lifetime)))
+      return (limits, Int(bytes.little(UInt32.self, at: 12)))
+    }
+    guard buckets > 0, information.st_size == length(buckets: buckets) else { return nil }
+    let index = IndexFile(file, limits, buckets: buckets, operations)
+    return try index.state() == nil ? nil : index
+  }
+
+  /// Makes an empty index, in place of whatever has its name.
+  static func make(
+    in directory: Int32, _ limits: DiskCacheLimits, _ state: State, _ operations: FileOperations
+  ) throws(FileFailure) -> IndexFile {
+    let temporary = "index.new"
+    _ = operations.unlink(directory, temporary)
+    let buckets = limits.bucketCount
+    do throws(FileFailure) {
+      let file = try Descriptor(directory, temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, operations)
+      let index = IndexFile(file, limits, buckets: buckets, operations)
+      try index.writeHead()
+      try index.write(state)
+      try check(operations.truncate(file.number, Int64(length(buckets: buckets))), "make room for", temporary)
+      try check(operations.rename(directory, temporary, name, true), "rename to", name)
+      return index
+    } catch {
+      _ = operations.unlink(directory, temporary)
+      throw error
+    }
+  }
+
+  /// Makes it for other limits, for which the table is as large.
+  func change(to limits: DiskCacheLimits) throws(FileFailure) {
+    try IndexFile(file, limits, buckets: bucketCount, operations).writeHead()
+  }
+
+  private func writeHead() throws(FileFailure) {
+    try Self.write(64, file, at: 0, operations) { head in
+      head.storeLittle(Self.magic, at: 0)
+      head.storeLittle(Self.version, at: 8)
+      head.storeLittle(UInt32(bucketCount), at: 12)
+      head.storeLittle(UInt64(limits.byteCount), at: 16)
+      head.storeLittle(UInt64(limits.count), at: 24)
+      head.storeLittle(limits.lifetimeSeconds, at: 32)
+      head.storeLittle(UInt32(limits.segmentLength), at: 36)
+      head.storeLittle(BlobRecord.hash(UnsafeRawBufferPointer(rebasing: head[0..<56])), at: 56)
+    }
+  }
+
+  /// `nil`: torn.
+  func state() throws(FileFailure) -> State? {
+    try withUnsafeTemporaryAllocation(byteCount: 64, alignment: 8) { bytes throws(FileFailure) -> State? in
+      let count = try check(operations.readAll(file.number, into: bytes, at: 64), "read", Self.name)
+      let bytes = UnsafeRawBufferPointer(bytes)
+      guard count == 64, bytes.little(at: 56) == BlobRecord.hash(UnsafeRawBufferPointer(rebasing: bytes[0..<56]))
+      else { return nil }
+      return State(
+        sequence: bytes.little(at: 0), segment: bytes.little(at: 8),
+        isRebuilding: bytes.little(UInt32.self, at: 12) & 1 != 0,
+        count: Int(clamping: bytes.little(UInt64.self, at: 16)), boot: bytes.little(at: 24))
+    }
+  }
+
+  func write(_ state: State) throws(FileFailure) {
+    try Self.write(64, file, at: 64, operations) { bytes in
+      bytes.storeLittle(state.sequence, at: 0)
+      bytes.storeLittle(state.segment, at: 8)
+      bytes.storeLittle(UInt32(state.isRebuilding ? 1 : 0), at: 12)
+      bytes.storeLittle(UInt64(max(0, state.count)), at: 16)
+      bytes.storeLittle(state.boot, at: 24)
+      bytes.storeLittle(BlobRecord.hash(UnsafeRawBufferPointer(rebasing: bytes[0..<56])), at: 56)
+    }
+  }
+
+  private static func write(
+    _ length: Int, _ file: Descriptor, at offset: Int64, _ operations: FileOperations,
+    _ fill: (UnsafeMutableRawBufferPointer) -> Void
+  ) throws(FileFailure) {
+    try withUnsafeTemporaryAllocation(byteCount: length, alignment: 8) { bytes throws(FileFailure) in
+      _ = bytes.initializeMemory(as: UInt8.self, repeating: 0)
+      fill(bytes)
+      try check(operations.writeAll(file.number, UnsafeRawBufferPointer(bytes), at: offset), "write", name)
+    }
+  }
+
+  /// Whether another file has its name by now, or none.
+  var isReplaced: Bool {
+    var information = stat()
+    return operations.status(file.number, &information) < 0 || information.st_nlink == 0
+  }
+
+  // MARK: Slots
+
+  /// The two buckets of a key.
+  private func buckets(of hash: KeyHash) -> (Int, Int) {
+    let first = Int(hash.low % UInt64(bucketCount))
+    let second = Int(hash.high % UInt64(bucketCount))
+    return (first, first == second ? (second + 1) % bucketCount : second)
+  }
+
+  private func offset(ofSlot place: Int) -> Int64 { Int64(Self.headLength + place * IndexSlot.length) }
+
+  /// Gives each slot of some buckets that is taken, and says whether one was torn.
+  @discardableResult
+  private func slots(
+    inBuckets range: Range<Int>, _ body: (PlacedSlot) -> Void
+  ) throws(FileFailure) -> (isTorn: Bool, free: Int?) {
+    let length = range.count * Self.bucketLength
+    return try withUnsafeTemporaryAllocation(byteCount: length, alignment: 64) {
+      bytes throws(FileFailure) -> (isTorn: Bool, free: Int?) in
+      let first = range.lowerBound * Self.slotsPerBucket
+      let count = try check(operations.readAll(file.number, into: bytes, at: offset(ofSlot: first)), "read", Self.name)
+      var (isTorn, free) = (false, Int?.none)
+      for number in 0..<count / IndexSlot.length {
+        let slot = UnsafeRawBufferPointer(rebasing: bytes[number * IndexSlot.length..<(number + 1) * IndexSlot.length])
+        if let slot = IndexSlot(slot) {
+          body(PlacedSlot(place: first + number, slot: slot))
+        } else {
+          if free == nil { free = first + number }
+          if !isTorn { isTorn = slot.little(UInt64.self, at: 56) != 0 }
+        }
+      }
+      return (isTorn, free)
+    }
+  }
+
+  /// The slot of a key; of two, as a power cut may leave them, the newer one.
+  func find(_ hash: KeyHash) throws(FileFailure) -> PlacedSlot? {
+    // What another thread is writing at the moment is there in the next.
+    for attempt in 0..<2 {
+      var found: PlacedSlot?
+      var isTorn = false
+      let (first, second) = buckets(of: hash)
+      for bucket in [first, second] {
+        let (torn, _) = try slots(inBuckets: bucket..<bucket + 1) { placed in
+          guard placed.slot.hash.low == hash.low, placed.slot.hash.high == hash.high else { return }
+          if found == nil || found!.slot.sequence < placed.slot.sequence { found = placed }
+        }
+        isTorn = isTorn || torn
+      }
+      if found != nil || !isTorn || attempt == 1 { return found }
+    }
+    return nil
+  }
+
+  /// What an insertion did to the slots.
+  enum Insertion: Equatable {
+    /// A new record.
+    case added
+    /// Instead of an older one of the same key.
+    case replaced
+    /// Instead of a record of another key, of the oldest segment: both buckets were full.
+    case evicted
+    /// There is a newer record of the key.
+    case outdated
+  }
+
+  /// Puts a slot where its key belongs. For those who hold the lock of the cache.
+  /// - Parameter onlyIfNewer: than what the index knows of the key; for records that are found, and not made.
+  func insert(_ slot: IndexSlot, onlyIfNewer: Bool = false) throws(FileFailure) -> Insertion {
+    var same: PlacedSlot?
+    var doubles: [Int] = []
+    var oldest: PlacedSlot?
+    var free: [(place: Int, count: Int)] = []
+    let (first, second) = buckets(of: slot.hash)
+    for bucket in [first, second] {
+      var taken = 0
+      let (_, place) = try slots(inBuckets: bucket..<bucket + 1) { placed in
+        taken += 1
+        if placed.slot.hash.low == slot.hash.low, placed.slot.hash.high == slot.hash.high {
+          if let known = same {
+            doubles.append(known.slot.sequence < placed.slot.sequence ? known.place : placed.place)
+          }
+          if same == nil || same!.slot.sequence < placed.slot.sequence { same = placed }
+        }
+        if oldest == nil || placed.slot.segment < oldest!.slot.segment { oldest = placed }
+      }
+      if let place { free.append((place, taken)) }
+    }
+    if onlyIfNewer, let same, same.slot.sequence >= slot.sequence { return .outdated }
+    // Of the two buckets the emptier one.
+    let place = same?.place ?? free.min { $0.count < $1.count }?.place ?? oldest!.place
+    try write(slot, at: place)
+    for double in doubles { try self.free(double) }
+    if let same { return same.slot.isRemoval ? .added : .replaced }
+    return free.isEmpty && !oldest!.slot.isRemoval ? .evicted : .added
+  }
+
+  private func write(_ slot: IndexSlot, at place: Int) throws(FileFailure) {
+    forgetRead(place)
+    try Self.write(IndexSlot.length, file, at: offset(ofSlot: place), operations) { slot.write(to: $0) }
+  }
+
+  /// Empties a slot. For those who hold the lock of the cache.
+  func free(_ place: Int) throws(FileFailure) {
+    forgetRead(place)
+    try Self.write(IndexSlot.length, file, at: offset(ofSlot: place), operations) { _ in }
+  }
+
+  /// Gives all slots that are taken, some thousand at a time.
+  func forEachPart(_ body: ([PlacedSlot]) throws(FileFailure) -> Void) throws(FileFailure) {
+    let part = 512
+    for first in stride(from: 0, to: bucketCount, by: part) {
+      var found: [PlacedSlot] = []
+      try slots(inBuckets: first..<min(first + part, bucketCount)) { found.append($0) }
+      if !found.isEmpty { try body(found) }
+    }
+  }
+
+  /// Empties all slots. For those who hold the lock of the cache.
+  func removeAll() throws(FileFailure) {
+    try check(operations.truncate(file.number, Int64(Self.headLength)), "empty", Self.name)
+    try check(operations.truncate(file.number, Int64(Self.length(buckets: bucketCount))), "empty", Self.name)
+  }
+
+  // MARK: Which were read
+
+  private func bit(_ place: Int) -> (byte: Int, mask: UInt8) {
+    (place / Self.slotsPerBucket, 1 << UInt8(place % Self.slotsPerBucket))
+  }
+
+  /// Notes that a record was read; nothing is written.
+  func noteRead(_ place: Int) {
+    let (byte, mask) = bit(place)
+    reads.withLock { $0[byte] |= mask }
+  }
+
+  func forgetRead(_ place: Int) {
+    let (byte, mask) = bit(place)
+    reads.withLock { $0[byte] &= ~mask }
+  }
+
+  private var readsOffset: Int64 { Int64(Self.headLength + bucketCount * Self.bucketLength) }
+
+  /// Adds what was read here to what is written. For those who hold the lock of the cache.
+  func saveReads() throws(FileFailure) {
+    let own = reads.withLock { $0 }
+    guard own.contains(where: { $0 != 0 }) else { return }
+    var all = try savedReads()
+    for byte in all.indices { all[byte] |= own[byte] }
+    let result = all.withUnsafeBytes { operations.writeAll(file.number, $0, at: readsOffset) }
+    try check(result, "write", Self.name)
+  }
+
+  private func savedReads() throws(FileFailure) -> [UInt8] {
+    var all = [UInt8](repeating: 0, count: bucketCount)
+    let result = all.withUnsafeMutableBytes { operations.readAll(file.number, into: $0, at: readsOffset) }
+    try check(result, "read", Self.name)
+    return all
+  }
+
+  /// Records that were read since the last time that this was asked, here or elsewhere; they begin anew with it. For those
+  /// who hold the lock of the cache.
+  func takeReads(of places: [Int]) throws(FileFailure) -> Set<Int> {
+    guard !places.isEmpty else { return [] }
+    var all = try savedReads()
+    var read: Set<Int> = []
+    reads.withLock { own in
+      for place in places {
+        let (byte, mask) = bit(place)
+        if (own[byte] | all[byte]) & mask != 0 { read.insert(place) }
+        own[byte] &= ~mask
+        all[byte] &= ~mask
+      }
+    }
+    let result = all.withUnsafeBytes { operations.writeAll(file.number, $0, at: readsOffset) }
+    try check(result, "write", Self.name)
+    return read
+  }
+}

@@ -37,7 +37,7 @@ void gesso_blob_write_header(uint8_t *buffer, const gesso_blob_header *h)
     gesso_store32(buffer + 36, h->band_count);
     gesso_store64(buffer + 40, h->total);
     gesso_store64(buffer + 48, h->table_hash);
-    gesso_store64(buffer + 56, XXH3_64bits(buffer, 56));
+    gesso_store64(buffer + 56, gesso_hash64(buffer, 56));
 }
 
 gesso_status gesso_blob_refuse(gesso_blob_reader *reader, gesso_status status, uint64_t offset, const char *what)
@@ -53,7 +53,7 @@ gesso_status gesso_blob_read_header(gesso_blob_reader *reader)
     if (seen == 0 || memcmp(bytes, magic, seen) != 0) return gesso_blob_refuse(reader, GESSO_NOT_RECOGNIZED, 0, "mark");
     if (length < GESSO_BLOB_HEADER) return gesso_blob_refuse(reader, GESSO_TRUNCATED, length, "header");
     if (bytes[4] != 1) return gesso_blob_refuse(reader, GESSO_UNSUPPORTED, 4, "version");
-    if (gesso_load64(bytes + 56) != XXH3_64bits(bytes, 56))
+    if (gesso_load64(bytes + 56) != gesso_hash64(bytes, 56))
         return gesso_blob_refuse(reader, GESSO_CORRUPT, 56, "checksum of the header");
     gesso_blob_header *h = &reader->header;
     *h = (gesso_blob_header){
@@ -88,7 +88,7 @@ gesso_status gesso_blob_read_header(gesso_blob_reader *reader)
 gesso_status gesso_blob_check_table(gesso_blob_reader *reader)
 {
     const gesso_blob_header *h = &reader->header;
-    if (h->table_hash != XXH3_64bits(gesso_blob_entry(reader->bytes, 0), (size_t)GESSO_BLOB_ENTRY * h->band_count))
+    if (h->table_hash != gesso_hash64(gesso_blob_entry(reader->bytes, 0), (size_t)GESSO_BLOB_ENTRY * h->band_count))
         return gesso_blob_refuse(reader, GESSO_CORRUPT, 48, "checksum of the table");
     uint64_t offset = GESSO_BLOB_HEADER + (uint64_t)GESSO_BLOB_ENTRY * h->band_count;
     for (uint32_t band = 0; band < h->band_count; band++) {
@@ -107,7 +107,7 @@ gesso_status gesso_blob_check_table(gesso_blob_reader *reader)
 bool gesso_blob_band_is_intact(const uint8_t *bytes, uint32_t band)
 {
     const uint8_t *entry = gesso_blob_entry(bytes, band);
-    return gesso_load64(entry + 16) == XXH3_64bits(bytes + gesso_load64(entry), gesso_load32(entry + 8));
+    return gesso_load64(entry + 16) == gesso_hash64(bytes + gesso_load64(entry), gesso_load32(entry + 8));
 }
 
 gesso_status gesso_blob_probe(const uint8_t *bytes, size_t length, gesso_blob_info *info)

@@ -47,7 +47,7 @@ static gesso_status encode_band(void *context, uint32_t band, uint8_t *memory)
     memset(entry, 0, GESSO_BLOB_ENTRY);
     gesso_store32(entry + 8, (uint32_t)size);
     entry[12] = (uint8_t)mode;
-    gesso_store64(entry + 16, XXH3_64bits(out, size));
+    gesso_store64(entry + 16, gesso_hash64(out, size));
     return GESSO_OK;
 }
 
@@ -84,7 +84,7 @@ gesso_status gesso_blob_encode(
         &(gesso_blob_header){
             .flags = gesso_bitmap_is_opaque(bitmap) ? GESSO_BLOB_OPAQUE : 0, .width = bitmap->width, .height = bitmap->height,
             .format = bitmap->format, .scale = bitmap->scale, .rows_per_band = rows, .band_count = bands, .total = offset,
-            .table_hash = XXH3_64bits(table, (size_t)GESSO_BLOB_ENTRY * bands)});
+            .table_hash = gesso_hash64(table, (size_t)GESSO_BLOB_ENTRY * bands)});
     *length = (size_t)offset;
     return GESSO_OK;
 }

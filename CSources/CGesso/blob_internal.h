@@ -3,9 +3,7 @@
 #define GESSO_BLOB_INTERNAL_H
 
 #include "band.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "hash.h"
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "Blobs hold little-endian pixels, which this code copies as they are."

@@ -1,5 +1,6 @@
 /* Blobs: every way to write a band down, rows by themselves, and bytes that somebody made up. */
 #include "check.h"
+#include "hash.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -314,6 +315,22 @@ static void kept_blobs_are_read_for_ever(void)
     CHECK(modes == 31);
 }
 
+static void hashes_are_xxh3(void)
+{
+    enum { MOST = 5000 };
+    static uint8_t bytes[MOST];
+    for (int i = 0; i < MOST; i++) bytes[i] = (uint8_t)(i * 151 + i / 256);
+    for (size_t length = 0; length < MOST; length += length < 1100 ? 1 : 97)
+        for (int offset = 0; offset < 2 && offset + length <= MOST; offset++) {
+            XXH128_hash_t expected = XXH3_128bits(bytes + offset, length);
+            gesso_hash found = gesso_hash_bytes(bytes + offset, length);
+            CHECK(found.low == expected.low64 && found.high == expected.high64);
+            CHECK(gesso_hash64(bytes + offset, length) == XXH3_64bits(bytes + offset, length));
+        }
+    gesso_hash none = gesso_hash_bytes(NULL, 0);
+    CHECK(none.low == XXH3_128bits("", 0).low64);
+}
+
 const check_test blob_tests[] = {
     TEST(every_picture_comes_back, "a blob gives every picture back, whatever mode is for it"),
     TEST(rows_are_decoded_by_themselves, "rows are decoded by themselves"),
@@ -322,4 +339,5 @@ const check_test blob_tests[] = {
     TEST(kept_blobs_are_read_for_ever, "blobs that an older version wrote are read"),
     TEST(forged_blobs_are_read_safely, "a forged blob with the right checksums is read safely"),
     TEST(a_level_is_not_larger_for_trying_more, "the level small is not larger than fast"),
+    TEST(hashes_are_xxh3, "hashes are XXH3, of any length, by whatever vectors"),
     {0}};

@@ -23,6 +23,8 @@ public final class SceneRunner {
   private let trace: Trace?
   private let completions = DrainedCompletionQueue()
   private let drawer: CachedDrawer
+  /// Where a program that is started again finds what it has drawn before.
+  private let directory: URL?
   private let memory = MemoryCache()
   private let screen: SceneScreen
 
@@ -35,13 +37,25 @@ public final class SceneRunner {
     self.viewport = viewport
     self.script = script
     self.trace = trace
-    drawer = CachedDrawer(.init(cache: memory, completions: completions, trace: trace))
+    directory =
+      mode == .restart
+      ? FileManager.default.temporaryDirectory
+        .appendingPathComponent("gesso-restart-\(UUID().uuidString)") : nil
+    drawer = CachedDrawer(
+      .init(
+        cache: memory, stores: directory.map { [DiskCache(directory: $0)] } ?? [], completions: completions,
+        trace: trace))
     screen = try SceneScreen(scene: scene, mode: mode, viewport: viewport, drawer: drawer)
+  }
+
+  deinit {
+    if let directory { try? FileManager.default.removeItem(at: directory) }
   }
 
   /// Scrolls through the script at a rate. Throws what kept a view from being drawn.
   public func run(hertz: Double) throws -> SceneRun {
-    if mode == .warm { fill(hertz: hertz) }
+    if mode == .warm { fill(drawer, hertz: hertz) }
+    if let directory { fill(directory, hertz: hertz) }
     let drawnBefore = drawer.statistics
     let createdBefore = MemoryStatistics.current.bitmapsCreated
     let recorder = FrameRecorder(hertz: hertz, trace: trace)
@@ -80,7 +94,7 @@ public final class SceneRunner {
   public func picture(at seconds: Double) throws -> Bitmap {
     screen.layout(offset: screen.pixelOffset(script.offset(at: seconds)))
     try screen.display()
-    settle()
+    settle(drawer)
     screen.composite()
     if let failure = screen.failure { throw failure }
     screen.present()
@@ -88,7 +102,7 @@ public final class SceneRunner {
   }
 
   /// Draws all that the scroll will show, so that it is the second time.
-  private func fill(hertz: Double) {
+  private func fill(_ drawer: CachedDrawer, hertz: Double) {
     var seen = Set<Int>()
     for index in 0...Int(script.duration * hertz) {
       let top = Double(screen.pixelOffset(script.offset(at: Double(index) / hertz))) / viewport.scale
@@ -96,11 +110,23 @@ public final class SceneRunner {
         for view in scene.views(inRow: row) { drawer.draw(view.request) { _ in } }
       }
     }
-    settle()
+    settle(drawer)
+  }
+
+  /// The earlier start: draws the same into a directory, and ends.
+  private func fill(_ directory: URL, hertz: Double) {
+    let earlier = CachedDrawer(.init(stores: [DiskCache(directory: directory)], completions: completions))
+    fill(earlier, hertz: hertz)
+    let isWritten = DispatchSemaphore(value: 0)
+    Task.detached {
+      await earlier.flush()
+      isWritten.signal()
+    }
+    isWritten.wait()
   }
 
   /// Waits until nothing is pending.
-  private func settle() {
+  private func settle(_ drawer: CachedDrawer) {
     var descriptor = pollfd(fd: completions.fileDescriptor, events: Int16(POLLIN), revents: 0)
     repeat {
       completions.drain()
@@ -127,6 +153,7 @@ public final class SceneRunner {
     return [
       "draws": Double(now.draws - before.draws + screen.counters.mainDraws),
       "memory_hits": Double(now.memoryHits - before.memoryHits), "misses": Double(now.misses - before.misses),
+      "disk_hits": Double(now.diskHits - before.diskHits),
       "hit_percent": 100 * Double(now.memoryHits - before.memoryHits)
         / Double(max(1, now.memoryHits + now.misses - before.memoryHits - before.misses)),
       "coalesced": Double(now.coalesced - before.coalesced),

@@ -8,6 +8,8 @@ public enum ScrollMode: String, CaseIterable, Codable, Sendable {
   case cached
   /// The same scroll again.
   case warm
+  /// The first scroll of a program that was started again: nothing in memory, and all on the disk.
+  case restart
 }
 
 /// What is scrolled through.

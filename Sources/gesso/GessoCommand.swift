@@ -9,6 +9,7 @@ struct GessoCommand {
 
     commands:
       blob      packs pictures into blobs and back, describes and verifies blobs
+      cache     tells what a disk cache holds, verifies, prunes and clears it
       profile   scrolls lists in each way of drawing them, and reports which frames were late
       version   prints the version
       write     writes a file, or what comes in, all or nothing
@@ -22,6 +23,7 @@ struct GessoCommand {
     do {
       switch arguments.first {
       case "blob": try await BlobCommand.run(Array(arguments.dropFirst()))
+      case "cache": try await CacheCommand.run(Array(arguments.dropFirst()))
       case "profile": try await ProfileCommand.run(Array(arguments.dropFirst()))
       case "write": try await WriteCommand.run(Array(arguments.dropFirst()))
       case "version", "--version": print("gesso \(gessoVersion)")

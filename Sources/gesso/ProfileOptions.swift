@@ -14,11 +14,12 @@ struct ProfileOptions {
   static let help = """
     usage: gesso profile [OPTIONS]
 
-    Scrolls lists by a scripted fling, down and up, and shows each frame in a framebuffer, by four ways of drawing:
+    Scrolls lists by a scripted fling, down and up, and shows each frame in a framebuffer, by five ways of drawing:
       redraw        everything on screen is drawn in each frame
       traditional   each cell is drawn on the main thread when a row comes on screen
       cached        bitmaps are drawn in the background, and kept
       warm          the same scroll again
+      restart       the first scroll of a program that is started again: nothing in memory, all on the disk
 
     Prints a table, and writes frames.json, trace.json (for ui.perfetto.dev) and pictures.
 

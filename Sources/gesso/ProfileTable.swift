@@ -28,6 +28,7 @@ struct ProfileTable {
     Column(title: "display p99", decimals: 3) { $0.report.stageTime(.display, percentile: 99) },
     Column(title: "draws", decimals: 0) { $0.counters["draws"] ?? 0 },
     Column(title: "hits", decimals: 0) { $0.counters["memory_hits"] ?? 0 },
+    Column(title: "of disk", decimals: 0) { $0.counters["disk_hits"] ?? 0 },
     Column(title: "hit %", decimals: 1) { $0.counters["hit_percent"] ?? 0 },
     Column(title: "queue p95 us", decimals: 0) { $0.counters["queue_p95_us"] ?? 0 },
     Column(title: "blank %", decimals: 2) { $0.counters["blank_area_percent"] ?? 0 },
@@ -48,7 +49,7 @@ struct ProfileTable {
               String(format: "%.\(column.decimals)f", median(group.map(column.value)))
             })
         display[mode] = median(group.map { $0.report.stageTime(.display, percentile: 99) })
-        if let ratio = group.map(\.report.metrics.hitchTimeRatio).max(), mode == .cached || mode == .warm {
+        if let ratio = group.map(\.report.metrics.hitchTimeRatio).max(), [.cached, .warm, .restart].contains(mode) {
           notes.append("\(scene), \(mode.rawValue): \(Self.rating(ratio)) (hitches of \(rounded(ratio)) ms/s at worst)")
         }
       }

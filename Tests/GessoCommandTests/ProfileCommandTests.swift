@@ -51,9 +51,9 @@ struct ProfileCommandTests {
         "profile", "--scene", "circles", "--seconds", "0.4", "--viewport", "300x400@1", "--hz", "60", "--out", directory
       )
       #expect(run.status == 0 && run.errors.isEmpty, "\(run.errors)")
-      #expect(run.output.contains("pictures: 9 compared between modes, all equal byte for byte"))
+      #expect(run.output.contains("pictures: 12 compared between modes, all equal byte for byte"))
       let names = try FileManager.default.contentsOfDirectory(atPath: directory)
-      #expect(names.count == 14 && !names.contains { $0.hasSuffix(".tmp") })
+      #expect(names.count == 17 && !names.contains { $0.hasSuffix(".tmp") })
       let picture = try Bitmap(contentsOf: URL(fileURLWithPath: directory + "/circles-warm-2.png"))
       #expect(picture.width == 300 && picture.height == 400)
 
@@ -62,7 +62,7 @@ struct ProfileCommandTests {
       let runs = try #require(frames["runs"] as? [[String: Any]])
       #expect(
         runs.map { $0["mode"] as? String } == [
-          "redraw", "traditional", "cached", "warm", "redraw", "traditional", "cached", "warm",
+          "redraw", "traditional", "cached", "warm", "restart", "redraw", "traditional", "cached", "warm", "restart",
         ])
       for run in runs {
         let metrics = try #require(run["metrics"] as? [String: Double])
@@ -104,7 +104,9 @@ struct ProfileCommandTests {
     }
   }
 
-  @Test("ends with 1 and says so when the system has no font", arguments: ["redraw", "traditional", "cached", "warm"])
+  @Test(
+    "ends with 1 and says so when the system has no font",
+    arguments: ["redraw", "traditional", "cached", "warm", "restart"])
   func noFonts(_ mode: String) throws {
     let file = FileManager.default.temporaryDirectory.appendingPathComponent("gesso-fonts-\(UUID().uuidString).conf")
     try Data("<?xml version=\"1.0\"?><fontconfig></fontconfig>".utf8).write(to: file)

@@ -162,7 +162,7 @@ struct SceneTests {
     }
   }
 
-  @Test("draws each view once when cached, and none when warm, and makes no cell while it scrolls")
+  @Test("draws each view once when cached, none when warm or started again, and makes no cell while it scrolls")
   func counts() throws {
     for scene in try Self.scenes() {
       let cached = try runner(scene, .cached)
@@ -179,6 +179,10 @@ struct SceneTests {
       let warm = try runner(scene, .warm).run(hertz: 120).counters
       #expect(warm["draws"] == 0 && warm["bitmaps_created"] == 0 && warm["blank_area_percent"] == 0)
       #expect(warm["cells_made"] == 0 && warm["memory_hits"]! > 0)
+
+      let restart = try runner(scene, .restart).run(hertz: 120).counters
+      #expect(restart["draws"] == 0 && restart["failures"] == 0 && restart["cells_made"] == 0)
+      #expect(restart["disk_hits"]! > 0)
 
       let traditional = try runner(scene, .traditional).run(hertz: 120).counters
       #expect(traditional["draws"]! > 0 && traditional["bitmaps_created"]! >= traditional["draws"]!)

@@ -18,6 +18,13 @@ public protocol BlobStore: Sendable {
   func remove(_ key: BitmapKey) async throws
   /// Forgets all of a user's key, in whatever size and scale, or all whose keys begin so.
   func removeAll(_ selection: KeySelection) async throws
+  /// Returns when what was put is where it is to be kept. A store that puts at once has nothing to do.
+  func flush() async throws
+}
+
+extension BlobStore {
+  /// Nothing.
+  public func flush() async throws {}
 }
 
 /// How far away a store is.

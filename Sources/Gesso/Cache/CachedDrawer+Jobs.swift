@@ -70,8 +70,12 @@ extension CachedDrawer {
     let key = job.request.cacheKey
     // Between a caller's look into the cache and its turn here another draw of the key may have ended.
     if let bitmap = cache.bitmap(for: key) ?? cache.restoredBitmap(for: key) { return end(job, .memoryHit(bitmap)) }
+    let writes = job.request.usesStores && !stores.isEmpty
+    if writes { jobs.withLock { $0.writing += 1 } }
     let outcome = end(job, drawn(job))
-    if case .drawn(let bitmap) = outcome { write(bitmap, of: job) }
+    if writes {
+      if case .drawn(let bitmap) = outcome { write(bitmap, of: job) } else { endWriting() }
+    }
     return outcome
   }
 
@@ -164,12 +168,35 @@ extension CachedDrawer {
   /// Writes a bitmap to all stores: encoded by the worker that has drawn it, after all who wait are told. A caller who has
   /// drawn by himself leaves that to a worker.
   private func write(_ bitmap: Bitmap, of job: DrawJobs.Job) {
-    guard job.request.usesStores, !stores.isEmpty else { return }
     let encode: @Sendable () -> Void = { [self] in
+      defer { endWriting() }
       if jobs.withLock({ $0.isStale(job) }) { return }
       if let blob = try? bitmap.encoded(level: .fast) { put(blob, of: job, to: stores[...]) }
     }
     if job.isForCaller { workers.submit(priority: .veryLow, encode) } else { encode() }
+  }
+
+  private func endWriting() {
+    let waiters = jobs.withLock { jobs -> [@Sendable () -> Void] in
+      jobs.writing -= 1
+      guard jobs.writing == 0 else { return [] }
+      defer { jobs.whenWritten = [] }
+      return jobs.whenWritten
+    }
+    for waiter in waiters { waiter() }
+  }
+
+  /// Returns when what was drawn is in the stores, or they have failed: before a program ends, say. What is being drawn
+  /// meanwhile is waited for, too.
+  public func flush() async {
+    await callback { (finish: @escaping @Sendable (Bool) -> Void) in
+      let isWritten = jobs.withLock { jobs in
+        if jobs.writing > 0 { jobs.whenWritten.append { finish(true) } }
+        return jobs.writing == 0
+      }
+      if isWritten { finish(true) }
+    } as Bool
+    for store in stores { await store.flush() }
   }
 
   private func put(_ blob: Data, of job: DrawJobs.Job, to stores: ArraySlice<StoreQueue>) {

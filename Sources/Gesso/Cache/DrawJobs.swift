@@ -61,6 +61,9 @@ struct DrawJobs {
   var prefetches: [BitmapKey: (prefetch: Prefetch, task: DrawTask?)] = [:]
   /// Jobs that have ended, and whose outcomes are being handed over.
   var delivering = 0
+  /// Bitmaps that are drawn, and are on their way to the stores; and who waits until there are none.
+  var writing = 0
+  var whenWritten: [@Sendable () -> Void] = []
   private var nextNumber = 0
 
   var isEmpty: Bool { current.isEmpty && running.isEmpty }

@@ -44,6 +44,12 @@ final class StoreQueue: Sendable {
     change(isRemoval: true) { [store] in try await store.removeAll(selection) }
   }
 
+  /// Returns when all changes that were asked for are made, and kept.
+  func flush() async {
+    await tails.withLock { $0.change }?.value
+    do { try await store.flush() } catch { counters.storeFailures.increment() }
+  }
+
   private func change(isRemoval: Bool, _ body: @escaping @Sendable () async throws -> Void) {
     tails.withLock { tails in
       let before = tails.change

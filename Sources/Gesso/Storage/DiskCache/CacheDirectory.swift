@@ -45,13 +45,14 @@ final class CacheDirectory: Sendable {
     let folder = operations.uninterrupted { operations.open(AT_FDCWD, path, flags, 0) }
     let directory = Descriptor(Int32(try check(folder, "open", "")), operations)
     do throws(FileFailure) {
-      if isReadOnly { throw FileFailure("open", lockName, -Int(EROFS)) }
+      if isReadOnly { throw FileFailure("write to", "", -Int(EROFS)) }
       let lock = try Descriptor(directory.number, lockName, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, operations)
       return try open(directory, lock, limits, operations)
     } catch {
-      guard [EROFS, EACCES, EPERM].contains(error.code),
-        let index = try IndexFile.open(in: directory.number, isReadOnly: true, operations)
-      else { throw error }
+      guard [EROFS, EACCES, EPERM].contains(error.code) else { throw error }
+      guard let index = try IndexFile.open(in: directory.number, isReadOnly: true, operations) else {
+        throw FileFailure("open", IndexFile.name, -Int(ENOENT))
+      }
       return CacheDirectory(directory, nil, index, isReadOnly: true, operations)
     }
   }

@@ -146,23 +146,30 @@ struct DiskWriterTests {
     }
   }
 
-  @Test("calls back once, later, in the order in which it was asked")
-  func callbacks() async throws {
+  @Test(
+    "calls back once, later, and of each file in the order in which it was asked", arguments: StorageLocation.allCases)
+  func callbacks(_ location: StorageLocation) async throws {
     try await withTemporaryDirectory { directory in
       let queue = DrainedCompletionQueue()
       let writer = DiskWriter(directories: StorageDirectories(in: directory), completions: queue)
-      let order = Box<[Int]>([])
-      for index in 0..<20 {
-        writer.write(Data([UInt8(index)]), to: .cache, named: "\(index)") { result in
-          if case .success = result { order.update { $0.append(index) } }
+      let order = Box<[Int: [Int]]>([:])
+      for index in 0..<60 {
+        writer.write(Data(repeating: UInt8(index), count: index * 100), to: location, named: "\(index % 3)") { result in
+          if case .success = result { order.update { $0[index % 3, default: []].append(index) } }
         }
       }
-      writer.write(Data(), to: .cache, completion: nil)
-      await writer.barrier(.cache)
+      writer.write(Data(), to: location, completion: nil)
+      await writer.barrier(location)
       #expect(order.value.isEmpty)
       queue.drain()
-      #expect(order.value == Array(0..<20))
-      #expect(names(in: directory.appendingPathComponent("cache")).count == 21)
+      for file in 0..<3 { #expect(order.value[file] == Array(stride(from: file, to: 60, by: 3))) }
+      let folder = writer.directories.url(of: location)
+      #expect(names(in: folder).count == 4)
+      for file in 0..<3 {
+        let last = 57 + file
+        let data = try Data(contentsOf: folder.appendingPathComponent("\(file)"))
+        #expect(data == Data(repeating: UInt8(last), count: last * 100))
+      }
     }
   }
 

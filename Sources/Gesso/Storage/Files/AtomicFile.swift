@@ -1,78 +1,114 @@
 import Foundation
 
-/// Writes a file all or nothing: under its name there is the old file or the new one, never a part of one.
-struct AtomicFile {
-  /// Where the file goes; made, with what is missing above it, if it is not there.
-  let directory: String
-  /// The file's name in it.
-  let name: String
-  /// Whether success means that the file survives a power cut.
-  let isDurable: Bool
-
-  var path: String { directory + "/" + name }
-
+/// A file that is being written: under its name there is the old file or the new one, never a part of one.
+///
+/// Steps, each of which may fail: make, fill, sync or close, commit. What is not committed is removed.
+final class AtomicFile {
   /// What the names of files begin with that are being written.
   static let temporaryPrefix = ".gesso-"
 
-  func write(_ data: Data) throws(StorageError) {
-    try makeDirectory()
-    let folder = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard folder >= 0 else { throw .last("open", directory) }
-    defer { close(folder) }
-    StaleFiles.sweepOnce(directory)
-    let temporary = "\(Self.temporaryPrefix)\(getpid())-\(UUID().uuidString).tmp"
+  let folder: FileFolder
+  let name: String
+  private let operations: FileOperations
+  private let temporary = "\(temporaryPrefix)\(getpid())-\(UUID().uuidString).tmp"
+  private var file: Int32 = -1
+  private var isMade = false
+
+  /// Makes an empty file under a name of its own.
+  init(in folder: FileFolder, named name: String) throws(StorageError) {
+    (self.folder, self.name, operations) = (folder, name, folder.operations)
     // Not through a link that somebody has put there, and not into a file that exists.
-    let file = openat(folder, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw .last("make a file in", directory) }
-    StaleFiles.claim(file)
-    do throws(StorageError) {
-      try fill(file, with: data)
-      guard renameat(folder, temporary, folder, name) == 0 else { throw .last("rename to", path) }
-    } catch {
-      unlinkat(folder, temporary, 0)
-      throw error
-    }
-    guard isDurable else { return }
-    guard fsync(folder) == 0 else { throw .last("sync", directory) }
-    try DurableDirectories.shared.keep(directory)
+    let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW
+    let result = operations.uninterrupted { operations.open(folder.descriptor.number, temporary, flags, 0o600) }
+    guard result >= 0 else { throw folder.error("make a file in", result) }
+    (file, isMade) = (Int32(result), true)
+    _ = operations.lock(file, LOCK_EX | LOCK_NB)  // see StaleFiles
   }
 
-  /// Writes all bytes and closes, whatever happens.
-  private func fill(_ file: Int32, with data: Data) throws(StorageError) {
-    var failure: Int32 = 0
-    data.withUnsafeBytes { bytes in
-      var done = 0
-      while done < bytes.count {
-        let count = Glibc.write(file, bytes.baseAddress! + done, bytes.count - done)
-        if count < 0, errno == EINTR { continue }
-        // A disk that takes nothing and names no error is full all the same.
-        if count <= 0 {
-          failure = count < 0 ? errno : ENOSPC
-          return
-        }
-        done += count
-      }
-    }
-    if failure == 0, isDurable, fsync(file) != 0 { failure = errno }
-    // The last chance of a network file system to say that it has not kept the bytes.
-    if close(file) != 0, failure == 0, errno != EINTR { failure = errno }
-    guard failure == 0 else { throw .system(operation: "write", path: path, code: failure) }
+  deinit {
+    if file >= 0 { _ = operations.close(file) }
+    if isMade { _ = operations.unlink(folder.descriptor.number, temporary) }
   }
 
-  /// Makes the directory and its parents.
-  private func makeDirectory() throws(StorageError) {
-    var missing: [String] = []
-    var path = directory
-    var information = stat()
-    while path.count > 1, stat(path, &information) != 0, errno == ENOENT {
-      missing.append(path)
-      path = (path as NSString).deletingLastPathComponent
-      if path.isEmpty { path = "." }
+  private func error(_ operation: String, _ result: Int) -> StorageError {
+    .system(operation: operation, path: folder.path + "/" + name, code: Int32(-result))
+  }
+
+  private func check(_ result: Int, _ operation: String) throws(StorageError) {
+    guard result >= 0 else { throw error(operation, result) }
+  }
+
+  /// Writes more bytes.
+  func write(_ bytes: UnsafeRawBufferPointer) throws(StorageError) {
+    try check(operations.writeAll(file, bytes), "write")
+  }
+
+  /// Copies more bytes of another file, at most so many.
+  /// - Returns: how many; 0 at its end. `nil`: the kernel cannot copy between the two.
+  func copy(from source: Int32, at offset: Int64, _ count: Int) throws(StorageError) -> Int? {
+    let result = operations.uninterrupted { operations.copy(source, offset, file, count) }
+    if [EXDEV, EINVAL, ENOSYS, EOPNOTSUPP, EBADF, EPERM].contains(Int32(-result)) { return nil }
+    try check(result, "write")
+    return result
+  }
+
+  /// Lets the disk begin with what was written.
+  func startSync() { _ = operations.startSync(file) }
+
+  /// Makes sure that the bytes survive a power cut. What failed once is lost: it is not tried again.
+  func sync() throws(StorageError) { try check(operations.uninterrupted { operations.sync(file) }, "sync") }
+
+  /// The last chance of a network file system to say that it has not kept the bytes.
+  func close() throws(StorageError) {
+    let result = operations.close(file)
+    file = -1
+    if result != -Int(EINTR) { try check(result, "write") }
+  }
+
+  /// Gives the file its name.
+  /// - Parameter replaces: whether a file of that name goes; if not, it is an error.
+  func commit(replaces: Bool) throws(StorageError) {
+    var result = rename(replaces)
+    // A file system that cannot tell: the name is one that nobody else has made up.
+    if !replaces, result == -Int(EINVAL) { result = rename(true) }
+    try check(result, "rename to")
+    isMade = false
+  }
+
+  private func rename(_ replaces: Bool) -> Int {
+    operations.uninterrupted { operations.rename(folder.descriptor.number, temporary, name, replaces) }
+  }
+}
+
+/// A directory that files are written to.
+struct FileFolder {
+  let path: String
+  let descriptor: Descriptor
+  let operations: FileOperations
+
+  /// Opens a directory; made, with what is missing above it, if it is not there.
+  init(_ path: String, _ operations: FileOperations) throws(StorageError) {
+    (self.path, self.operations) = (path, operations)
+    func open() -> Int { operations.uninterrupted { operations.open(AT_FDCWD, path, O_RDONLY | O_DIRECTORY, 0) } }
+    var result = open()
+    if result == -Int(ENOENT) {
+      for made in try Directories.make(path, operations) { DurableDirectories.shared.forget(made) }
+      result = open()
     }
-    for path in missing.reversed() {
-      guard mkdir(path, 0o700) == 0 || errno == EEXIST else { throw .last("make the directory", path) }
-      DurableDirectories.shared.forget(path)
-    }
+    guard result >= 0 else { throw .system(operation: "open", path: path, code: Int32(-result)) }
+    descriptor = Descriptor(Int32(result), operations)
+    StaleFiles.sweepOnce(path)
+  }
+
+  func error(_ operation: String, _ result: Int) -> StorageError {
+    .system(operation: operation, path: path, code: Int32(-result))
+  }
+
+  /// Makes sure that the names in it, and its own, survive a power cut.
+  func sync() throws(StorageError) {
+    let result = operations.uninterrupted { operations.sync(descriptor.number) }
+    guard result >= 0 else { throw error("sync", result) }
+    try DurableDirectories.shared.keep(path, operations)
   }
 }
 
@@ -86,40 +122,24 @@ private final class DurableDirectories: Sendable {
   func forget(_ directory: String) { kept.withLock { _ = $0.remove(directory) } }
 
   /// Syncs the directories above one, up to the first that may not be opened, which then is not ours.
-  func keep(_ directory: String) throws(StorageError) {
+  func keep(_ directory: String, _ operations: FileOperations) throws(StorageError) {
     var path = directory
     while path.count > 1, !kept.withLock({ $0.contains(path) }) {
       var parent = (path as NSString).deletingLastPathComponent
       if parent.isEmpty { parent = "." }
-      let folder = open(parent, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-      guard folder >= 0 else { return }
-      defer { close(folder) }
+      let result = operations.uninterrupted { operations.open(AT_FDCWD, parent, O_RDONLY | O_DIRECTORY, 0) }
+      if [EACCES, EPERM].contains(Int32(-result)) { return }
+      guard result >= 0 else { throw .system(operation: "open", path: parent, code: Int32(-result)) }
+      let folder = Descriptor(Int32(result), operations)
+      let synced = operations.uninterrupted { operations.sync(folder.number) }
       // File systems that have no syncing of directories say EINVAL: there is no more to be had.
-      guard fsync(folder) == 0 || errno == EINVAL || errno == EROFS else { throw .last("sync", parent) }
+      guard synced >= 0 || synced == -Int(EINVAL) || synced == -Int(EROFS) else {
+        throw .system(operation: "sync", path: parent, code: Int32(-synced))
+      }
       let safe = path
       kept.withLock { _ = $0.insert(safe) }
       if parent == "." { return }
       path = parent
     }
-  }
-}
-
-/// What a file may be called.
-enum FileName {
-  static func check(_ name: String) throws(StorageError) {
-    if name.isEmpty { throw .invalidName(name, reason: "it is empty") }
-    if name == "." || name == ".." { throw .invalidName(name, reason: "it is a directory") }
-    if name.utf8.contains(UInt8(ascii: "/")) { throw .invalidName(name, reason: "it contains a /") }
-    if name.utf8.contains(0) { throw .invalidName(name, reason: "it contains NUL") }
-    if name.utf8.count > 255 { throw .invalidName(name, reason: "it is longer than 255 bytes") }
-  }
-
-  static func unique(pathExtension: String) throws(StorageError) -> String {
-    if pathExtension.isEmpty { return UUID().uuidString.lowercased() }
-    if pathExtension.hasPrefix(".") { throw .invalidName(pathExtension, reason: "an extension begins with a dot") }
-    if pathExtension.utf8.count > 16 { throw .invalidName(pathExtension, reason: "an extension of over 16 bytes") }
-    let name = UUID().uuidString.lowercased() + "." + pathExtension
-    try check(name)
-    return name
   }
 }

@@ -8,13 +8,17 @@ public enum StorageError: Error, Equatable, Sendable, CustomStringConvertible {
   case invalidName(String, reason: String)
   /// The value could not be turned into bytes: why, and where in it.
   case notEncodable(String)
+  /// It was cancelled in time.
+  case cancelled
+  /// More waits to be written than may, in bytes.
+  case queueFull(limit: Int)
 
   /// A sentence for a person.
   public var description: String {
     switch self {
     case .system(let operation, let path, _): "\(path): cannot \(operation): \(reason)"
     case .invalidName(let name, let reason): "\"\(name)\" cannot be the name of a file: \(reason)"
-    case .notEncodable(let reason): reason
+    case .notEncodable, .cancelled, .queueFull: reason
     }
   }
 
@@ -23,6 +27,8 @@ public enum StorageError: Error, Equatable, Sendable, CustomStringConvertible {
     switch self {
     case .system(_, _, let code): String(cString: strerror(code))
     case .invalidName(_, let reason), .notEncodable(let reason): reason
+    case .cancelled: "it was cancelled"
+    case .queueFull(let limit): "over \(limit) bytes wait to be written already"
     }
   }
 

@@ -4,11 +4,20 @@ import Foundation
 public protocol Persistable: Sendable {
   /// The usual extension of such files, without the dot, at most 16 bytes.
   var pathExtension: String { get }
+  /// About how many bytes it holds in memory, which counts while it waits; 4096 if a type does not say.
+  var estimatedByteCount: Int { get }
   /// The bytes of the file. Called in the background.
   func persistedData() throws(StorageError) -> Data
 }
 
+extension Persistable {
+  /// A page.
+  public var estimatedByteCount: Int { 4096 }
+}
+
 extension Data: Persistable {
+  /// As many as there are.
+  public var estimatedByteCount: Int { count }
   /// `data`.
   public var pathExtension: String { "data" }
   /// As it is.
@@ -16,6 +25,8 @@ extension Data: Persistable {
 }
 
 extension String: Persistable {
+  /// As many as there are.
+  public var estimatedByteCount: Int { utf8.count }
   /// `txt`.
   public var pathExtension: String { "txt" }
   /// As UTF-8.
@@ -56,6 +67,9 @@ public struct EncodedBitmap: Persistable {
 
   /// The format's.
   public var pathExtension: String { format.pathExtension }
+
+  /// Those of its pixels.
+  public var estimatedByteCount: Int { bitmap.byteCount }
 
   /// The encoded picture.
   public func persistedData() throws(StorageError) -> Data {

@@ -52,7 +52,8 @@ let package = Package(
 
     .executableTarget(name: "GessoBench", dependencies: ["Gesso"], path: "Sources/gesso-bench"),
 
-    .testTarget(name: "GessoTests", dependencies: ["Gesso"], resources: [.copy("Frames")]),
+    .executableTarget(name: "storage-worker", dependencies: ["Gesso"], path: "Tests/StorageWorker"),
+    .testTarget(name: "GessoTests", dependencies: ["Gesso", "storage-worker"], resources: [.copy("Frames")]),
     .testTarget(name: "GessoScenesTests", dependencies: ["GessoScenes"]),
     .testTarget(name: "GessoCommandTests", dependencies: ["Gesso", "GessoCommand"]),
   ],

@@ -1,4 +1,5 @@
 import Foundation
+import Synchronization
 
 /// The open directory of a disk cache: its lock, its index, and the segments that were read last.
 ///
@@ -16,6 +17,7 @@ final class CacheDirectory: Sendable {
   private let mutex = Lock(())
   private let lockFailed = Lock(false)
   private let open = Lock(OpenSegments())
+  private let isComplete = Atomic(false)
 
   private init(
     _ directory: Descriptor, _ lockFile: Descriptor?, _ index: IndexFile, isReadOnly: Bool, _ operations: FileOperations
@@ -91,8 +93,19 @@ final class CacheDirectory: Sendable {
       return CacheDirectory(directory, lock, index, isReadOnly: false, operations)
     }
     let state = try stateForSegments(in: directory, operations)
-    let index = try IndexFile.make(in: directory.number, limits ?? DiskCacheLimits(), state, operations)
+    let index = try IndexFile.make(
+      in: directory.number, limits ?? limitsForSegments(in: directory, operations), state, operations)
     return CacheDirectory(directory, lock, index, isReadOnly: false, operations)
+  }
+
+  /// Limits that what there is does not exceed, where nobody says any.
+  private static func limitsForSegments(in directory: Descriptor, _ operations: FileOperations) -> DiskCacheLimits {
+    var information = stat()
+    let bytes = ((try? numbers(in: directory, operations)) ?? []).reduce(0) { sum, number in
+      let result = operations.statusOfEntry(directory.number, SegmentFile.name(number), &information)
+      return sum + (result < 0 ? 0 : Int(information.st_size))
+    }
+    return DiskCacheLimits(byteCount: max(DiskCacheLimits().byteCount, 2 * bytes))
   }
 
   /// What an index begins with whose records are to be found in the segments that there are.
@@ -110,6 +123,7 @@ final class CacheDirectory: Sendable {
     }
     // More than there can be records since the last segment was begun.
     if state.isRebuilding { state.sequence += 1 << 32 }
+    state.rebuildSequence = state.sequence
     return state
   }
 
@@ -234,6 +248,14 @@ final class CacheDirectory: Sendable {
 
   // MARK: Reading
 
+  /// The sequence from which on records are told. An index that is complete stays so.
+  private func firstSequence() throws(FileFailure) -> UInt64 {
+    if isComplete.load(ordering: .relaxed) { return 0 }
+    if let state = try index.state(), state.isRebuilding { return state.rebuildSequence }
+    isComplete.store(true, ordering: .relaxed)
+    return 0
+  }
+
   /// What a look into the cache found.
   enum Found {
     case blob(Data, place: Int)
@@ -248,8 +270,9 @@ final class CacheDirectory: Sendable {
   func read(_ hash: KeyHash, _ key: [UInt8]) throws(FileFailure) -> Found {
     // What is being overwritten or evicted at the moment is elsewhere in the next.
     for attempt in 0..<2 {
-      let now = operations.now()
-      guard let placed = try index.find(hash), !placed.slot.isRemoval, !placed.slot.isExpired(at: now)
+      let (now, first) = (operations.now(), try firstSequence())
+      guard let placed = try index.find(hash), !placed.slot.isRemoval, !placed.slot.isExpired(at: now),
+        placed.slot.sequence >= first
       else { return .nothing }
       guard placed.slot.keyLength == UInt32(key.count) else { return .otherKey }
       let found = try read(placed, key)

@@ -49,13 +49,14 @@ extension CacheWriter {
     var live: [(found: Found, place: Int)] = []
     var records: [Record] = []
     for found in part {
-      if found.record.kind == .blob, let placed = try directory.index.find(found.hash),
-        placed.slot.isAt(segment.number, found.offset)
-      {
-        live.append((found, placed.place))
-      } else if found.record.kind == .removal, found.record.sequence > eldest {
-        records.append(carried(found))
+      let known = try directory.index.find(found.hash)
+      if found.record.kind == .blob, let known, known.slot.isAt(segment.number, found.offset) {
+        live.append((found, known.place))
+        continue
       }
+      // An index that is being rebuilt may not know yet that a record is the newest of its key.
+      let isUnknown = state.isRebuilding && (known.map { $0.slot.sequence < found.record.sequence } ?? true)
+      if found.record.kind == .removal || isUnknown, found.record.sequence > eldest { records.append(carried(found)) }
     }
     let read = try directory.index.takeReads(of: live.map(\.place))
     for (found, place) in live {

@@ -6,6 +6,9 @@ final class CacheWriter {
   private struct Active {
     let segment: SegmentFile
     let capacity: Int
+    /// The index's when it was begun. A record's is not more than ``mostSequences`` above it, so that whoever loses the
+    /// index finds one that is above all.
+    let sequence: UInt64
     var position: Int
     var count = 0
     let directory: CacheDirectory
@@ -84,10 +87,13 @@ final class CacheWriter {
   private func commit(_ batch: CacheStage.Batch) throws(FileFailure) {
     let directory = try core.directoryForWriting()
     if active?.directory !== directory { active = nil }
+    // A process that was killed may have left more than there should be, and this one would add to it.
+    if isOver { try shrink() }
     for selection in batch.selections { try remove(selection, in: directory) }
     let changes = batch.changes.map { Record($0, core.options) }
     try directory.exclusively { () throws(FileFailure) in
       guard !directory.index.isReplaced else { throw FileFailure("write to", IndexFile.name, -Int(ESTALE)) }
+      if let active, active.segment.isRemoved { self.active = nil }
       var state = try currentState(directory)
       for placed in batch.damaged where try directory.index.find(placed.slot.hash) == placed {
         try directory.index.free(placed.place)
@@ -155,10 +161,10 @@ final class CacheWriter {
         record.record.expires = lifetime == 0 ? 0 : now &+ lifetime
       }
       let length = record.record.paddedLength
-      if !hasRoom(for: runLength + length, count: run.count + 1, in: directory) {
+      if !hasRoom(for: runLength + length, count: run.count + 1, state, in: directory) {
         try write(run, &state, in: directory)
         (run, runLength) = ([], 0)
-        if !hasRoom(for: length, count: 1, in: directory) { try begin(length, &state, in: directory) }
+        if !hasRoom(for: length, count: 1, state, in: directory) { try begin(length, &state, in: directory) }
       }
       run.append(record)
       runLength += length
@@ -167,8 +173,10 @@ final class CacheWriter {
     try directory.index.write(state)
   }
 
-  private func hasRoom(for length: Int, count: Int, in directory: CacheDirectory) -> Bool {
-    guard let active else { return false }
+  private static let mostSequences: UInt64 = 1 << 31
+
+  private func hasRoom(for length: Int, count: Int, _ state: IndexFile.State, in directory: CacheDirectory) -> Bool {
+    guard let active, state.sequence - active.sequence < Self.mostSequences else { return false }
     // Of few records a segment has fewer, as it is dropped at a time.
     return active.position + length <= active.capacity
       && active.count + count <= max(64, directory.index.limits.count / 16)
@@ -179,6 +187,8 @@ final class CacheWriter {
     _ records: [Record], _ state: inout IndexFile.State, in directory: CacheDirectory
   ) throws(FileFailure) {
     guard !records.isEmpty, let active else { return }
+    // Before them, so that no other record ever has the sequence of one of them.
+    try directory.index.write(state)
     let heads = records.reduce(0) { $0 + BlobRecord.headLength + $1.key.count + 8 }
     try withUnsafeTemporaryAllocation(byteCount: heads, alignment: 8) { heads throws(FileFailure) in
       _ = heads.initializeMemory(as: UInt8.self, repeating: 0)
@@ -235,7 +245,14 @@ final class CacheWriter {
       }
       return
     }
-    if record.isCarried { return }
+    if record.isCarried {
+      guard state.isRebuilding else { return }
+      let known = try directory.index.find(record.hash)
+      if try directory.index.insert(slot, onlyIfNewer: true) != .outdated, let known, !known.slot.isRemoval {
+        state.count -= 1
+      }
+      return
+    }
     guard let placed = try directory.index.find(record.hash) else {
       if state.isRebuilding { _ = try directory.index.insert(slot) }
       return
@@ -256,7 +273,7 @@ final class CacheWriter {
     }
     isOver = true
     let capacity = directory.index.limits.segmentLength
-    if length <= capacity - SegmentFile.headLength, let adopted = try adopt(length, capacity, in: directory) {
+    if length <= capacity - SegmentFile.headLength, let adopted = try adopt(length, capacity, state, in: directory) {
       active = adopted
       return
     }
@@ -284,7 +301,9 @@ final class CacheWriter {
         _ = operations.unlink(directory.directory.number, segment.name)
         throw error
       }
-      active = Active(segment: segment, capacity: capacity, position: SegmentFile.headLength, directory: directory)
+      active = Active(
+        segment: segment, capacity: capacity, sequence: state.sequence, position: SegmentFile.headLength,
+        directory: directory)
       return
     }
   }
@@ -301,7 +320,9 @@ final class CacheWriter {
 
   /// A segment that nobody writes to and that has room. Those in which there is none are completed, and those in which
   /// there is nothing removed.
-  private func adopt(_ length: Int, _ capacity: Int, in directory: CacheDirectory) throws(FileFailure) -> Active? {
+  private func adopt(
+    _ length: Int, _ capacity: Int, _ state: IndexFile.State, in directory: CacheDirectory
+  ) throws(FileFailure) -> Active? {
     for number in try directory.segmentNumbers().reversed() where !complete.contains(number) {
       guard let segment = try claim(number, in: directory) else { continue }
       let head = try segment.head()
@@ -314,15 +335,18 @@ final class CacheWriter {
         count += 1
         return true
       }
-      if head == nil || count == 0 {
+      guard let head, count > 0 else {
         // What has no head may have records that the index knows.
         if count == 0 { _ = core.options.operations.unlink(directory.directory.number, segment.name) }
         complete.insert(number)
         continue
       }
       let adopted = Active(
-        segment: segment, capacity: max(capacity, end), position: end, count: count, directory: directory)
-      if end + length <= capacity, count < max(64, directory.index.limits.count / 16) { return adopted }
+        segment: segment, capacity: max(capacity, end), sequence: head.sequence, position: end, count: count,
+        directory: directory)
+      active = adopted
+      if hasRoom(for: length, count: 1, state, in: directory) { return adopted }
+      active = nil
       try complete(adopted)
     }
     return nil

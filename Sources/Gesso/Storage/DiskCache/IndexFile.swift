@@ -8,7 +8,8 @@ import Foundation
 ///     0  u64 "GESSOIDX"   8 u32 version, 1   12 u32 buckets   16 u64 quota in bytes   24 u64 quota in records
 ///     32 u32 lifetime in seconds, 0 for ever   36 u32 bytes of a segment   56 u64 XXH3 of bytes 0 ..< 56
 ///     64 u64 last sequence   72 u32 last segment   76 u32 1 while it is being rebuilt   80 u64 records
-///     88 u64 which start of the system wrote this   120 u64 XXH3 of bytes 64 ..< 120
+///     88 u64 which start of the system wrote this   96 u64 the sequence at which rebuilding began
+///     120 u64 XXH3 of bytes 64 ..< 120
 ///
 /// After the buckets comes a byte for each of them: a bit for each slot whose record was read, written now and then.
 final class IndexFile: Sendable {
@@ -26,6 +27,8 @@ final class IndexFile: Sendable {
     var isRebuilding = false
     var count = 0
     var boot: UInt64 = 0
+    /// While it is being rebuilt, what is older than this is not told: something newer may not be found yet.
+    var rebuildSequence: UInt64 = 0
   }
 
   let file: Descriptor
@@ -129,7 +132,8 @@ final class IndexFile: Sendable {
       return State(
         sequence: bytes.little(at: 0), segment: bytes.little(at: 8),
         isRebuilding: bytes.little(UInt32.self, at: 12) & 1 != 0,
-        count: Int(clamping: bytes.little(UInt64.self, at: 16)), boot: bytes.little(at: 24))
+        count: Int(clamping: bytes.little(UInt64.self, at: 16)), boot: bytes.little(at: 24),
+        rebuildSequence: bytes.little(at: 32))
     }
   }
 
@@ -140,6 +144,7 @@ final class IndexFile: Sendable {
       bytes.storeLittle(UInt32(state.isRebuilding ? 1 : 0), at: 12)
       bytes.storeLittle(UInt64(max(0, state.count)), at: 16)
       bytes.storeLittle(state.boot, at: 24)
+      bytes.storeLittle(state.rebuildSequence, at: 32)
       bytes.storeLittle(BlobRecord.hash(UnsafeRawBufferPointer(rebasing: bytes[0..<56])), at: 56)
     }
   }

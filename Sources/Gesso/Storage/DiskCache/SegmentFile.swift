@@ -30,6 +30,12 @@ struct SegmentFile {
     return number
   }
 
+  /// Whether another process has removed it.
+  var isRemoved: Bool {
+    var information = stat()
+    return operations.status(file.number, &information) < 0 || information.st_nlink == 0
+  }
+
   /// What stands at the beginning.
   struct Head {
     var sequence: UInt64

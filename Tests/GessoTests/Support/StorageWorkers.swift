@@ -61,7 +61,6 @@ struct WorkerHistory {
   private(set) var done: [String: Int] = [:]
   /// Versions that were begun after that.
   private(set) var begun: [String: Set<Int>] = [:]
-  private(set) var removed: Set<String> = []
   private(set) var last = 0
   private(set) var acknowledged = 0
 
@@ -77,12 +76,10 @@ struct WorkerHistory {
         let version = Int(line[2])!
         done[name] = version
         begun[name] = begun[name]?.filter { $0 > version }
-        removed.remove(name)
         acknowledged += 1
       case "removed":
-        removed.insert(name)
         (done[name], begun[name]) = (nil, [])
-      case "removing": removed.remove(name)
+      case "removing": begun[name, default: []].formUnion(done[name].map { [$0] } ?? [])
       default: Issue.record("a worker said: \(line.joined(separator: " "))")
       }
     }

@@ -242,8 +242,8 @@ final class CacheDirectory: Sendable {
           number: number, byteCount: max(Int(information.st_size), Int(information.st_blocks) * 512),
           lastWritten: information.st_mtim.tv_sec))
     }
-    try check(operations.status(index.file.number, &information), "look at", IndexFile.name)
-    return (segments, Int(information.st_blocks) * 512)
+    // All of it, though what was never written takes no room yet.
+    return (segments, IndexFile.length(buckets: index.bucketCount))
   }
 
   // MARK: Reading

@@ -473,7 +473,8 @@ final class CacheWriter {
           room.number != active?.segment.number
             && room.lastWritten + Int(limits.lifetimeSeconds) <= Int(core.options.operations.now())
         }
-      guard room > limits.byteCount || count > limits.count || isOld else { return }
+      // The next segment has its room already; one more may be begun while another one goes.
+      guard room > limits.byteCount - limits.segmentLength || count > limits.count || isOld else { return }
       guard try evictOldest(in: directory, among: segments.map(\.number)) else { return }
     }
   }

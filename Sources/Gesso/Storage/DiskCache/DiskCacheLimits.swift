@@ -9,11 +9,11 @@ public struct DiskCacheLimits: Hashable, Sendable {
 
   /// - Parameters:
   ///   - byteCount: bytes on the disk; 256 MiB by default, at least 1 MiB.
-  ///   - count: records; by default, one for each 4 KiB. The index is made for as many.
+  ///   - count: records; by default, one for each 4 KiB, and at most one for each KiB. The index is made for as many.
   ///   - lifetime: whole seconds; for ever by default.
   public init(byteCount: Int = 256 << 20, count: Int? = nil, lifetime: Duration? = nil) {
     self.byteCount = min(max(byteCount, 1 << 20), 1 << 50)
-    self.count = min(max(count ?? self.byteCount >> 12, 64), 1 << 30)
+    self.count = min(max(count ?? self.byteCount >> 12, 64), self.byteCount >> 10)
     self.lifetime = lifetime.map { max($0, .seconds(1)) }
   }
 

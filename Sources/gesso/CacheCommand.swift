@@ -116,10 +116,9 @@ struct CacheCommand {
     }
     let cache = try await completeCache()
     let before = try cache.statistics()
-    var limits = before.limits
-    if let byteCount { limits.byteCount = byteCount }
-    if let count { limits.count = count }
-    if let age { limits.lifetime = .seconds(age) }
+    let limits = DiskCacheLimits(
+      byteCount: byteCount ?? before.limits.byteCount, count: count ?? before.limits.count,
+      lifetime: age.map { .seconds($0) } ?? before.limits.lifetime)
     try await cache.prune(to: limits)
     try report(before, cache.statistics())
   }

@@ -129,18 +129,23 @@ struct DiskWriterQueueTests {
       writer.write(Data(count: 100), to: .cache, completion: note("fits"))
       writer.write(Data(count: 101), to: .documents, completion: note("document"))
       let awaited = Task { try await writer.write(Data(count: 102), to: .temporary).byteCount }
-      let full = Box<DiskWriter.Outcome?>(nil)
+      let full = Box<DiskWriter.Outcome?>(nil), refused = Box<WriteTask?>(nil)
       onCallersThread { caller in
-        writer.write(Data(count: 1), to: .cache) { outcome in
+        let task = writer.write(Data(count: 1), to: .cache) { outcome in
           if pthread_self() == caller { Issue.record("called back from within the call") }
           full.update { $0 = outcome }
         }
+        refused.update { $0 = task }
       }
       held.gate.open()
       let byteCount = try await awaited.value
       #expect(byteCount == 102)
       #expect(await eventually { full.value != nil && outcomes.value.count == 3 })
       #expect(full.value == .failure(.queueFull(limit: 1000)))
+      let told = full.value
+      #expect(refused.value?.cancel() == false, "it has ended")
+      await writer.barrier(.cache)
+      #expect(full.value == told)
       #expect(outcomes.value == ["held: 900", "fits: 100", "document: 101"])
       // Larger than the limit, and alone.
       let large = try await writer.write(Data(count: 5000), to: .cache)

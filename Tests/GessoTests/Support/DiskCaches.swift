@@ -64,6 +64,7 @@ extension URL {
     body(&data)
     let file = try FileHandle(forWritingTo: self)
     try file.truncate(atOffset: UInt64(data.count))
+    try file.seek(toOffset: 0)
     try file.write(contentsOf: data)
     try file.close()
   }

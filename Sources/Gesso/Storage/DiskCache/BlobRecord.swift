@@ -28,6 +28,8 @@ struct BlobRecord {
   var blobHash: UInt64 = 0
 
   static let headLength = 48
+  static let longestKey = 2 << 20
+  static let longestBlob = 1 << 30
   private static let magic = UInt32(littleEndian: 0x6352_7347)
   private static let version: UInt8 = 1
 
@@ -62,6 +64,8 @@ struct BlobRecord {
     self.kind = kind
     keyLength = Int(bytes.little(UInt32.self, at: 16))
     blobLength = Int(bytes.little(UInt32.self, at: 20))
+    // Of what is damaged, or was made up, the lengths may be anything.
+    guard keyLength <= Self.longestKey, blobLength <= Self.longestBlob else { return nil }
     sequence = bytes.little(at: 24)
     created = bytes.little(at: 32)
     expires = bytes.little(at: 36)

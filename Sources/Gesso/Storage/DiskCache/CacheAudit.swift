@@ -42,23 +42,3 @@ struct CacheAudit {
     return isIntact
   }
 }
-
-extension CacheWriter {
-  /// Forgets what has expired, whose room becomes free with its segment.
-  func removeExpired() throws(FileFailure) {
-    let directory = try core.directoryForWriting()
-    let now = core.options.operations.now()
-    try directory.index.forEachPart { placed throws(FileFailure) in
-      let expired = placed.filter { !$0.slot.isRemoval && $0.slot.isExpired(at: now) }
-      guard !expired.isEmpty else { return }
-      try directory.exclusively { () throws(FileFailure) in
-        var state = try currentState(directory)
-        for placed in expired where try directory.index.find(placed.slot.hash) == placed {
-          try directory.index.free(placed.place)
-          state.count -= 1
-        }
-        try directory.index.write(state)
-      }
-    }
-  }
-}

@@ -17,11 +17,13 @@ final class CacheCore: Sendable {
   let stage = CacheStage()
   let counters = CacheCounters()
   private let limits: DiskCacheLimits?
-  private let isReadOnly: Bool
+  let isReadOnly: Bool
 
   private struct State {
     var directory: CacheDirectory?
     var wasOpen = false
+    /// What it is made for, once that was said.
+    var known: DiskCacheLimits?
     /// Why it is not open, and when that is worth another try.
     var failure: FileFailure?
     var nextTry: Int64 = 0
@@ -38,8 +40,10 @@ final class CacheCore: Sendable {
     (self.path, self.limits, self.isReadOnly, self.options) = (path, limits, isReadOnly, options)
   }
 
-  /// What it is to keep, as far as that is known before it is open.
-  var largestQuota: Int { (limits ?? DiskCacheLimits()).byteCount }
+  /// The largest blob that is kept, as far as that is known before it is open.
+  var largestBlob: Int {
+    min((opened?.index.limits ?? limits).map { $0.byteCount / 4 } ?? .max, BlobRecord.longestBlob)
+  }
 
   /// The directory, if it is open.
   var opened: CacheDirectory? { state.withLock { $0.directory } }
@@ -77,16 +81,18 @@ final class CacheCore: Sendable {
   private func open(inPlaceOf old: CacheDirectory?) throws(FileFailure) -> CacheDirectory {
     opening.lock()
     defer { opening.unlock() }
-    let (current, wasOpen) = state.withLock { ($0.directory, $0.wasOpen) }
+    let (current, wasOpen, known) = state.withLock { ($0.directory, $0.wasOpen, $0.known) }
     // Another thread has been here first.
     if let current, current !== old { return current }
     do throws(FileFailure) {
       // What it is to be made for is said once: of two processes that want different things the later one has it, for good.
       let directory = try CacheDirectory.open(
-        path, wasOpen ? nil : limits, isAgain: wasOpen, isReadOnly: isReadOnly, options.operations)
+        path, known == nil ? limits : nil, fallback: known, isAgain: wasOpen, isReadOnly: isReadOnly, options.operations
+      )
       state.withLock { state in
         (state.directory, state.failure) = (directory, nil)
         state.wasOpen = true
+        if !directory.isReadOnly { state.known = directory.index.limits }
       }
       rebuildIfNeeded(directory)
       return directory

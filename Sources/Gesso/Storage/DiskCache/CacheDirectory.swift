@@ -32,9 +32,11 @@ final class CacheDirectory: Sendable {
   /// Opens a directory, which is made if it is not there, and makes an index if there is none.
   /// - Parameters:
   ///   - limits: what the index is to be made for; `nil`: what it is made for.
+  ///   - fallback: what one is made for that is not there, if `limits` does not say; `nil`: what there is.
   ///   - isAgain: it was open before. It is no link then.
   static func open(
-    _ path: String, _ limits: DiskCacheLimits?, isAgain: Bool, isReadOnly: Bool, _ operations: FileOperations
+    _ path: String, _ limits: DiskCacheLimits?, fallback: DiskCacheLimits?, isAgain: Bool, isReadOnly: Bool,
+    _ operations: FileOperations
   ) throws(FileFailure) -> CacheDirectory {
     if !isReadOnly {
       do throws(StorageError) { _ = try Directories.make(path, operations) } catch {
@@ -49,7 +51,7 @@ final class CacheDirectory: Sendable {
     do throws(FileFailure) {
       if isReadOnly { throw FileFailure("write to", "", -Int(EROFS)) }
       let lock = try Descriptor(directory.number, lockName, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, operations)
-      return try open(directory, lock, limits, operations)
+      return try open(directory, lock, limits, fallback, operations)
     } catch {
       guard [EROFS, EACCES, EPERM].contains(error.code) else { throw error }
       guard let index = try IndexFile.open(in: directory.number, isReadOnly: true, operations) else {
@@ -60,7 +62,8 @@ final class CacheDirectory: Sendable {
   }
 
   private static func open(
-    _ directory: Descriptor, _ lock: Descriptor, _ limits: DiskCacheLimits?, _ operations: FileOperations
+    _ directory: Descriptor, _ lock: Descriptor, _ limits: DiskCacheLimits?, _ fallback: DiskCacheLimits?,
+    _ operations: FileOperations
   ) throws(FileFailure) -> CacheDirectory {
     func existing() throws(FileFailure) -> (IndexFile, isFit: Bool)? {
       guard let index = try IndexFile.open(in: directory.number, isReadOnly: false, operations),
@@ -94,7 +97,7 @@ final class CacheDirectory: Sendable {
     }
     let state = try stateForSegments(in: directory, operations)
     let index = try IndexFile.make(
-      in: directory.number, limits ?? limitsForSegments(in: directory, operations), state, operations)
+      in: directory.number, limits ?? fallback ?? limitsForSegments(in: directory, operations), state, operations)
     return CacheDirectory(directory, lock, index, isReadOnly: false, operations)
   }
 
@@ -116,10 +119,16 @@ final class CacheDirectory: Sendable {
     for number in try numbers(in: directory, operations) {
       state.isRebuilding = true
       state.segment = max(state.segment, number)
-      guard let file = try? Descriptor(directory.number, SegmentFile.name(number), O_RDONLY | O_NOFOLLOW, operations),
-        let head = try? SegmentFile(number: number, file: file, operations: operations).head()
-      else { continue }
-      state.sequence = max(state.sequence, head.sequence)
+      guard let segment = try SegmentFile(number, in: directory.number, O_RDONLY, operations) else { continue }
+      if let head = try? segment.head() {
+        state.sequence = max(state.sequence, head.sequence)
+      } else {
+        // Its head is damaged; its records may not be.
+        _ = try? segment.forEachRecord { (record, _, _) throws(FileFailure) in
+          state.sequence = max(state.sequence, min(record.sequence, SegmentFile.mostSequence))
+          return true
+        }
+      }
     }
     // More than there can be records since the last segment was begun.
     if state.isRebuilding { state.sequence += 1 << 32 }
@@ -151,6 +160,16 @@ final class CacheDirectory: Sendable {
     return operations.status(lockFile.number, &own) >= 0
       && operations.statusOfEntry(AT_FDCWD, path + "/" + Self.lockName, &named) >= 0
       && own.st_ino == named.st_ino && own.st_dev == named.st_dev
+      && operations.status(index.file.number, &own) >= 0
+      && operations.statusOfEntry(directory.number, IndexFile.name, &named) >= 0
+      && own.st_ino == named.st_ino && own.st_dev == named.st_dev
+  }
+
+  /// Forgets all that an index knows that cannot be rebuilt. For those who hold the lock.
+  func giveUpRebuilding(_ state: inout IndexFile.State) throws(FileFailure) {
+    try index.removeAll()
+    (state.count, state.isRebuilding) = (0, false)
+    try index.write(state)
   }
 
   // MARK: Segments
@@ -176,26 +195,27 @@ final class CacheDirectory: Sendable {
       return open.files[number]?.file
     }
     if let known { return SegmentFile(number: number, file: known, operations: operations) }
-    let name = SegmentFile.name(number)
-    let flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK
-    var result = operations.uninterrupted { operations.open(directory.number, name, flags, 0) }
-    if result == -Int(EMFILE) || result == -Int(ENFILE) {
+    let segment: SegmentFile?
+    do throws(FileFailure) {
+      segment = try SegmentFile(number, in: directory.number, O_RDONLY, operations)
+    } catch {
+      guard [EMFILE, ENFILE].contains(error.code) else { throw error }
       closeSegments()
-      result = operations.uninterrupted { operations.open(directory.number, name, flags, 0) }
+      segment = try SegmentFile(number, in: directory.number, O_RDONLY, operations)
     }
-    if result == -Int(ENOENT) || result == -Int(ELOOP) { return nil }
-    let file = Descriptor(Int32(try check(result, "open", name)), operations)
-    var information = stat()
-    try check(operations.status(file.number, &information), "look at", name)
-    guard information.st_mode & S_IFMT == S_IFREG else { return nil }
-    let closed = open.withLock { open -> Descriptor? in
+    guard let segment else { return nil }
+    // Those that other processes have removed hold their room for as long as they are open.
+    let others = open.withLock { $0.files }
+    let removed = others.filter { SegmentFile(number: $0.key, file: $0.value.file, operations: operations).isRemoved }
+    let closed = open.withLock { open -> [Descriptor] in
+      for number in removed.keys { open.files[number] = nil }
       let oldest = open.files.count < Self.mostOpen ? nil : open.files.min { $0.value.time < $1.value.time }
       if let oldest { open.files[oldest.key] = nil }
-      open.files[number] = (file, open.time)
-      return oldest?.value.file
+      open.files[number] = (segment.file, open.time)
+      return oldest.map { [$0.value.file] } ?? []
     }
-    withExtendedLifetime(closed) {}
-    return SegmentFile(number: number, file: file, operations: operations)
+    withExtendedLifetime((closed, removed, others)) {}
+    return segment
   }
 
   func closeSegments() {

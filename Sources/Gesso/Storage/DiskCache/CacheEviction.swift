@@ -16,12 +16,17 @@ extension CacheWriter {
     _ segment: SegmentFile, in directory: CacheDirectory, others: [UInt32], reinserts: Bool
   ) throws(FileFailure) {
     var found: [Found] = []
-    _ = try segment.forEachRecord { (record, key, offset) throws(FileFailure) in
-      if let stored = StoredKey(key) {
-        found.append(
-          Found(record: record, key: Array(key), hash: core.options.rehash(stored.hash), offset: offset))
+    do throws(FileFailure) {
+      _ = try segment.forEachRecord { (record, key, offset) throws(FileFailure) in
+        if let stored = StoredKey(key) {
+          found.append(
+            Found(record: record, key: Array(key), hash: core.options.rehash(stored.hash), offset: offset))
+        }
+        return true
       }
-      return true
+    } catch {
+      // What cannot be read goes all the same.
+      guard error.code == EIO else { throw error }
     }
     let eldest = try firstSequence(of: others, in: directory)
     var budget = reinserts ? directory.index.limits.segmentLength / 4 : 0
@@ -33,7 +38,7 @@ extension CacheWriter {
     }
     try directory.exclusively { () throws(FileFailure) in
       directory.closeSegment(segment.number)
-      let result = core.options.operations.unlink(directory.directory.number, segment.name)
+      let result = operations.unlink(directory.directory.number, segment.name)
       if result != -Int(ENOENT) { try check(result, "remove", segment.name) }
     }
   }
@@ -42,12 +47,11 @@ extension CacheWriter {
     _ part: ArraySlice<Found>, of segment: SegmentFile, in directory: CacheDirectory, after eldest: UInt64,
     _ budget: inout Int
   ) throws(FileFailure) {
-    guard !directory.index.isReplaced else { throw FileFailure("write to", IndexFile.name, -Int(ESTALE)) }
-    var state = try currentState(directory)
-    let now = core.options.operations.now()
+    var state = try beginWriting(to: directory)
+    let now = operations.now()
     // Only what the index still has there: of a key that was put again meanwhile it has the new place.
     var live: [(found: Found, place: Int)] = []
-    var records: [Record] = []
+    var records: [StoredRecord] = []
     for found in part {
       let known = try directory.index.find(found.hash)
       if found.record.kind == .blob, let known, known.slot.isAt(segment.number, found.offset) {
@@ -62,10 +66,10 @@ extension CacheWriter {
     for (found, place) in live {
       let length = found.record.paddedLength
       if read.contains(place), length <= budget, length <= room, !found.record.isExpired(at: now),
-        let blob = try segment.blob(of: found.record, at: found.offset)
+        let blob = (try? segment.blob(of: found.record, at: found.offset)) ?? nil
       {
         budget -= length
-        records.append(Record(found.record, key: found.key, blob: Data(blob), hash: found.hash))
+        records.append(StoredRecord(found.record, key: found.key, blob: Data(blob), hash: found.hash))
         core.counters.reinserted.increment()
         continue
       }
@@ -83,17 +87,69 @@ extension CacheWriter {
   private func firstSequence(of numbers: [UInt32], in directory: CacheDirectory) throws(FileFailure) -> UInt64 {
     var first = UInt64.max
     for number in numbers {
-      if let head = try directory.segment(number)?.head() { first = min(first, head.sequence) }
+      // Of one whose head is damaged it may be any.
+      guard let segment = try directory.segment(number) else { continue }
+      first = min(first, ((try? segment.head()) ?? nil)?.sequence ?? 0)
     }
     return first
   }
 
   /// That a key was removed, for whoever rebuilds the index: older records of it may be in other segments.
-  private func carried(_ found: Found) -> Record {
-    var record = BlobRecord(kind: .removal, key: found.key.count)
-    (record.sequence, record.created) = (found.record.sequence, found.record.created)
-    var removal = Record(record, key: found.key, blob: Data(), hash: found.hash)
+  private func carried(_ found: Found) -> StoredRecord {
+    var removal = StoredRecord(removing: found.key, hash: found.hash)
+    (removal.record.sequence, removal.record.created) = (found.record.sequence, found.record.created)
     removal.isCarried = true
     return removal
+  }
+
+  // MARK: When
+
+  /// Removes segments, the oldest first, until there is not too much.
+  func shrink(to limits: DiskCacheLimits? = nil) throws(FileFailure) {
+    let directory = try core.directoryForWriting()
+    let limits = limits ?? directory.index.limits
+    var isSwept = false
+    while true {
+      let (segments, indexRoom) = try directory.rooms()
+      let room = segments.reduce(indexRoom) { $0 + $1.byteCount }
+      let isOverCount = try state(of: directory).count > limits.count
+      if isOverCount, !isSwept {
+        // Some may be counted that went with their segment.
+        try sweep(directory)
+        isSwept = true
+        continue
+      }
+      let hasOld = limits.lifetime != nil && segments.contains { isOld($0, limits) }
+      // The next segment has its room already; one more may be begun while another one goes.
+      guard room > limits.byteCount - limits.segmentLength || isOverCount || hasOld,
+        try evictOldest(in: directory, among: segments.map(\.number))
+      else { break }
+    }
+    isOver = false
+  }
+
+  private func isOld(_ segment: CacheDirectory.Room, _ limits: DiskCacheLimits) -> Bool {
+    segment.number != active?.segment.number
+      && segment.lastWritten + Int(limits.lifetimeSeconds) <= Int(operations.now())
+  }
+
+  /// Makes room on a disk that is full.
+  func evictOldest() throws(FileFailure) -> Bool {
+    let directory = try core.directoryForWriting()
+    return try evictOldest(in: directory, among: try directory.segmentNumbers(), reinserts: false)
+  }
+
+  /// Removes the oldest segment that no process writes to; `false`: there is none.
+  private func evictOldest(
+    in directory: CacheDirectory, among numbers: [UInt32], reinserts: Bool = true
+  ) throws(FileFailure) -> Bool {
+    for number in numbers {
+      let claimed = try directory.exclusively { () throws(FileFailure) in try claim(number, in: directory) }
+      guard let segment = claimed else { continue }
+      try evict(segment, in: directory, others: numbers.filter { $0 != number }, reinserts: reinserts)
+      complete.remove(number)
+      return true
+    }
+    return false
   }
 }

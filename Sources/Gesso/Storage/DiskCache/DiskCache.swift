@@ -27,7 +27,7 @@ public final class DiskCache: BlobStore {
   /// - Parameters:
   ///   - directory: its own; made if it is not there.
   ///   - limits: how much it keeps; `nil`: what the directory was used with the last time, and the default if it is new.
-  ///   - isReadOnly: never writes: looks into a cache that others use.
+  ///   - isReadOnly: never writes, nor keeps what is put: looks into a cache that others use.
   public convenience init(directory: URL, limits: DiskCacheLimits? = DiskCacheLimits(), isReadOnly: Bool = false) {
     self.init(directory: directory, limits: limits, isReadOnly: isReadOnly, options: CacheOptions())
   }
@@ -65,15 +65,13 @@ public final class DiskCache: BlobStore {
 
   /// What is known without the disk; `nil`: nothing.
   private func staged(_ key: BitmapKey) -> Data?? {
-    switch core.stage.look(key) {
-    case .blob(let blob):
-      core.counters.hits.increment()
-      return .some(blob)
-    case .removed:
-      core.counters.misses.increment()
-      return .some(nil)
-    case .nothing: return .none
+    let known = core.stage.look(key)
+    switch known {
+    case .some(.some): core.counters.hits.increment()
+    case .some(.none): core.counters.misses.increment()
+    case .none: break
     }
+    return known
   }
 
   private func read(_ key: BitmapKey) throws(StorageError) -> Data? {
@@ -89,21 +87,23 @@ public final class DiskCache: BlobStore {
         return blob
       case .damaged(let slot):
         core.counters.damaged.increment()
-        if !directory.isReadOnly { core.stage.noteDamaged(slot) }
+        if !directory.isReadOnly { core.stage.noteDamaged([slot]) }
       case .nothing, .otherKey: break
       }
       core.counters.misses.increment()
       return nil
     } catch {
       core.counters.misses.increment()
+      // An index that was cut off, which whoever writes next makes anew.
+      if error.code == EBADMSG {
+        core.reopen()
+        return nil
+      }
       throw self.error(error)
     }
   }
 
   // MARK: Writing
-
-  /// The largest blob that is kept: a quarter of the cache, and less than 1 GiB.
-  private var largest: Int { min((core.opened?.index.limits.byteCount ?? core.largestQuota) / 4, 1 << 30) }
 
   /// Keeps a blob: readable when this returns, and written soon. The caller's thread does no I/O.
   /// - Throws: if it is larger than a quarter of the cache, or its key longer than a megabyte (`EFBIG`). The key is then
@@ -112,7 +112,8 @@ public final class DiskCache: BlobStore {
 
   /// The same. It never waits.
   public func putNow(_ blob: Data, for key: BitmapKey) throws(StorageError) {
-    guard blob.count <= largest, key.identity.utf8.count <= 1 << 20 else {
+    if core.isReadOnly { return core.stage.countDropped() }
+    guard blob.count <= core.largestBlob, key.identity.utf8.count <= 1 << 20 else {
       core.stage.drop(key)
       throw .system(operation: "keep a blob of \(blob.count) bytes in", path: core.path, code: EFBIG)
     }
@@ -149,8 +150,7 @@ public final class DiskCache: BlobStore {
     let failure: FileFailure? = await callback { finish in
       core.stage.perform { writer in
         do throws(FileFailure) {
-          try writer.removeExpired()
-          try writer.shrink(to: limits)
+          try writer.prune(to: limits)
           finish(nil)
         } catch { finish(error) }
       }
@@ -166,7 +166,7 @@ public final class DiskCache: BlobStore {
       let directory = try core.directoryForReading()
       let (verification, damaged) = try CacheAudit(directory: directory, options: core.options).verify()
       core.counters.damaged.add(damaged.count, ordering: .relaxed)
-      if !directory.isReadOnly { for slot in damaged { core.stage.noteDamaged(slot) } }
+      if !directory.isReadOnly { core.stage.noteDamaged(damaged) }
       return verification
     } catch { throw self.error(error) }
   }

@@ -1,11 +1,11 @@
 /// How much a ``DiskCache`` keeps.
 public struct DiskCacheLimits: Hashable, Sendable {
   /// Bytes on the disk, of records and index together; a segment more for a moment.
-  public var byteCount: Int
+  public let byteCount: Int
   /// Records.
-  public var count: Int
+  public let count: Int
   /// How long a record counts after it was put; `nil`: for ever.
-  public var lifetime: Duration?
+  public let lifetime: Duration?
 
   /// - Parameters:
   ///   - byteCount: bytes on the disk; 256 MiB by default, at least 1 MiB.

@@ -32,18 +32,20 @@ final class IndexFile: Sendable {
   }
 
   let file: Descriptor
-  let limits: DiskCacheLimits
   let bucketCount: Int
   private let operations: FileOperations
+  private let knownLimits: Lock<DiskCacheLimits>
   /// Which records were read since the index was opened: a byte for each bucket.
   private let reads: Lock<[UInt8]>
 
-  var slotCount: Int { bucketCount * Self.slotsPerBucket }
+  /// What it is made for, as of the last look at the state: another process may change it.
+  var limits: DiskCacheLimits { knownLimits.withLock { $0 } }
   /// Bytes of the file, of which those take room on the disk that were written.
   static func length(buckets: Int) -> Int { headLength + buckets * (bucketLength + 1) }
 
   private init(_ file: Descriptor, _ limits: DiskCacheLimits, buckets: Int, _ operations: FileOperations) {
-    (self.file, self.limits, bucketCount, self.operations) = (file, limits, buckets, operations)
+    (self.file, bucketCount, self.operations) = (file, buckets, operations)
+    knownLimits = Lock(limits)
     reads = Lock([UInt8](repeating: 0, count: buckets))
   }
 
@@ -63,22 +65,9 @@ final class IndexFile: Sendable {
     var information = stat()
     try check(operations.status(file.number, &information), "look at", name)
     guard information.st_mode & S_IFMT == S_IFREG else { return nil }
-    let (limits, buckets) = try withUnsafeTemporaryAllocation(byteCount: 64, alignment: 8) {
-      head throws(FileFailure) -> (DiskCacheLimits, Int) in
-      _ = head.initializeMemory(as: UInt8.self, repeating: 0)
-      try check(operations.readAll(file.number, into: head, at: 0), "read", name)
-      let bytes = UnsafeRawBufferPointer(head)
-      guard bytes.little(UInt64.self, at: 0) == magic, bytes.little(UInt32.self, at: 8) == version,
-        bytes.little(UInt64.self, at: 56) == BlobRecord.hash(UnsafeRawBufferPointer(rebasing: bytes[0..<56]))
-      else { return (DiskCacheLimits(), 0) }
-      let lifetime: UInt32 = bytes.little(at: 32)
-      let limits = DiskCacheLimits(
-        byteCount: Int(clamping: bytes.little(UInt64.self, at: 16)),
-        count: Int(clamping: bytes.little(UInt64.self, at: 24)),
-        lifetime: lifetime == 0 ? nil : .seconds(Int(lifetime)))
-      return (limits, Int(bytes.little(UInt32.self, at: 12)))
-    }
-    guard buckets > 0, information.st_size == length(buckets: buckets) else { return nil }
+    guard let (limits, buckets) = try readHead(file, operations), buckets == limits.bucketCount,
+      information.st_size == length(buckets: buckets)
+    else { return nil }
     let index = IndexFile(file, limits, buckets: buckets, operations)
     return try index.state() == nil ? nil : index
   }
@@ -93,7 +82,7 @@ final class IndexFile: Sendable {
     do throws(FileFailure) {
       let file = try Descriptor(directory, temporary, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW, operations)
       let index = IndexFile(file, limits, buckets: buckets, operations)
-      try index.writeHead()
+      try index.writeHead(limits)
       try index.write(state)
       try check(operations.truncate(file.number, Int64(length(buckets: buckets))), "make room for", temporary)
       try check(operations.rename(directory, temporary, name, true), "rename to", name)
@@ -105,11 +94,31 @@ final class IndexFile: Sendable {
   }
 
   /// Makes it for other limits, for which the table is as large.
-  func change(to limits: DiskCacheLimits) throws(FileFailure) {
-    try IndexFile(file, limits, buckets: bucketCount, operations).writeHead()
+  func change(to limits: DiskCacheLimits) throws(FileFailure) { try writeHead(limits) }
+
+  /// Limits and buckets; `nil`: damaged, or of another version.
+  private static func readHead(
+    _ file: Descriptor, _ operations: FileOperations
+  ) throws(FileFailure) -> (DiskCacheLimits, buckets: Int)? {
+    try withUnsafeTemporaryAllocation(byteCount: 64, alignment: 8) {
+      bytes throws(FileFailure) -> (DiskCacheLimits, buckets: Int)? in
+      let count = try check(operations.readAll(file.number, into: bytes, at: 0), "read", name)
+      return count < 64 ? nil : limits(in: UnsafeRawBufferPointer(bytes))
+    }
   }
 
-  private func writeHead() throws(FileFailure) {
+  private static func limits(in bytes: UnsafeRawBufferPointer) -> (DiskCacheLimits, buckets: Int)? {
+    guard bytes.little(UInt64.self, at: 0) == magic, bytes.little(UInt32.self, at: 8) == version,
+      bytes.little(UInt64.self, at: 56) == BlobRecord.hash(UnsafeRawBufferPointer(rebasing: bytes[0..<56]))
+    else { return nil }
+    let lifetime: UInt32 = bytes.little(at: 32)
+    let limits = DiskCacheLimits(
+      byteCount: Int(clamping: bytes.little(UInt64.self, at: 16)),
+      count: Int(clamping: bytes.little(UInt64.self, at: 24)), lifetime: lifetime == 0 ? nil : .seconds(Int(lifetime)))
+    return (limits, Int(bytes.little(UInt32.self, at: 12)))
+  }
+
+  private func writeHead(_ limits: DiskCacheLimits) throws(FileFailure) {
     try Self.write(64, file, at: 0, operations) { head in
       head.storeLittle(Self.magic, at: 0)
       head.storeLittle(Self.version, at: 8)
@@ -122,18 +131,25 @@ final class IndexFile: Sendable {
     }
   }
 
-  /// `nil`: torn.
+  /// `nil`: damaged.
   func state() throws(FileFailure) -> State? {
-    try withUnsafeTemporaryAllocation(byteCount: 64, alignment: 8) { bytes throws(FileFailure) -> State? in
-      let count = try check(operations.readAll(file.number, into: bytes, at: 64), "read", Self.name)
-      let bytes = UnsafeRawBufferPointer(bytes)
-      guard count == 64, bytes.little(at: 56) == BlobRecord.hash(UnsafeRawBufferPointer(rebasing: bytes[0..<56]))
-      else { return nil }
-      return State(
+    try withUnsafeTemporaryAllocation(byteCount: 128, alignment: 8) { bytes throws(FileFailure) -> State? in
+      let count = try check(operations.readAll(file.number, into: bytes, at: 0), "read", Self.name)
+      guard count == 128 else { return nil }
+      if let (limits, buckets) = Self.limits(in: UnsafeRawBufferPointer(rebasing: bytes[..<64])), buckets == bucketCount
+      {
+        knownLimits.withLock { $0 = limits }
+      }
+      let bytes = UnsafeRawBufferPointer(rebasing: bytes[64...])
+      guard bytes.little(at: 56) == BlobRecord.hash(UnsafeRawBufferPointer(rebasing: bytes[0..<56])) else { return nil }
+      let state = State(
         sequence: bytes.little(at: 0), segment: bytes.little(at: 8),
         isRebuilding: bytes.little(UInt32.self, at: 12) & 1 != 0,
         count: Int(clamping: bytes.little(UInt64.self, at: 16)), boot: bytes.little(at: 24),
         rebuildSequence: bytes.little(at: 32))
+      // Such numbers nobody has written in earnest.
+      return state.sequence <= SegmentFile.mostSequence && state.segment <= SegmentFile.mostNumber
+        && state.count <= 1 << 40 ? state : nil
     }
   }
 
@@ -187,6 +203,8 @@ final class IndexFile: Sendable {
       bytes throws(FileFailure) -> (isTorn: Bool, free: Int?) in
       let first = range.lowerBound * Self.slotsPerBucket
       let count = try check(operations.readAll(file.number, into: bytes, at: offset(ofSlot: first)), "read", Self.name)
+      // Somebody has cut it off.
+      guard count == length else { throw FileFailure("read", Self.name, -Int(EBADMSG)) }
       var (isTorn, free) = (false, Int?.none)
       for number in 0..<count / IndexSlot.length {
         let slot = UnsafeRawBufferPointer(rebasing: bytes[number * IndexSlot.length..<(number + 1) * IndexSlot.length])
@@ -220,23 +238,25 @@ final class IndexFile: Sendable {
     return nil
   }
 
-  /// What an insertion did to the slots.
+  /// What an insertion did.
   enum Insertion: Equatable {
-    /// A new record.
-    case added
-    /// Instead of an older one of the same key.
-    case replaced
-    /// Instead of a record of another key, of the oldest segment: both buckets were full.
-    case evicted
-    /// There is a newer record of the key.
-    case outdated
+    /// So many records more are in the index.
+    case done(change: Int, evicts: Bool)
+    /// There is a newer record of the key; or no place, which for a record that is put means that it is not found.
+    case left
+    /// There is no place for a removal, which must not be forgotten.
+    case full
   }
 
-  /// Puts a slot where its key belongs. For those who hold the lock of the cache.
-  /// - Parameter onlyIfNewer: than what the index knows of the key; for records that are found, and not made.
-  func insert(_ slot: IndexSlot, onlyIfNewer: Bool = false) throws(FileFailure) -> Insertion {
-    var same: PlacedSlot?
-    var doubles: [Int] = []
+  /// Puts a slot where its key belongs: in place of an older one of the key, of a free one, or, if both buckets are full, of
+  /// the one of the oldest segment. For those who hold the lock of the cache.
+  /// - Parameters:
+  ///   - isFound: a record that was found, and not made: it counts only if the index knows nothing newer of the key.
+  ///   - isRebuilding: removals are kept.
+  func insert(
+    _ slot: IndexSlot, isFound: Bool = false, isRebuilding: Bool = false
+  ) throws(FileFailure) -> Insertion {
+    var same: [PlacedSlot] = []
     var oldest: PlacedSlot?
     var free: [(place: Int, count: Int)] = []
     let (first, second) = buckets(of: slot.hash)
@@ -245,22 +265,25 @@ final class IndexFile: Sendable {
       let (_, place) = try slots(inBuckets: bucket..<bucket + 1) { placed in
         taken += 1
         if placed.slot.hash.low == slot.hash.low, placed.slot.hash.high == slot.hash.high {
-          if let known = same {
-            doubles.append(known.slot.sequence < placed.slot.sequence ? known.place : placed.place)
-          }
-          if same == nil || same!.slot.sequence < placed.slot.sequence { same = placed }
+          same.append(placed)
+        } else if !(isRebuilding && placed.slot.isRemoval),
+          oldest.map({ placed.slot.segment < $0.slot.segment }) ?? true
+        {
+          oldest = placed
         }
-        if oldest == nil || placed.slot.segment < oldest!.slot.segment { oldest = placed }
       }
       if let place { free.append((place, taken)) }
     }
-    if onlyIfNewer, let same, same.slot.sequence >= slot.sequence { return .outdated }
-    // Of the two buckets the emptier one.
-    let place = same?.place ?? free.min { $0.count < $1.count }?.place ?? oldest!.place
+    // After a power cut there may be two of a key.
+    same.sort { $0.slot.sequence > $1.slot.sequence }
+    if isFound, let known = same.first, known.slot.sequence >= slot.sequence { return .left }
+    let emptier = free.min { $0.count < $1.count }?.place
+    guard let place = same.first?.place ?? emptier ?? oldest?.place else { return slot.isRemoval ? .full : .left }
+    let evicted = same.isEmpty && emptier == nil ? oldest : nil
     try write(slot, at: place)
-    for double in doubles { try self.free(double) }
-    if let same { return same.slot.isRemoval ? .added : .replaced }
-    return free.isEmpty && !oldest!.slot.isRemoval ? .evicted : .added
+    for double in same.dropFirst() { try self.free(double.place) }
+    let lost = (same + (evicted.map { [$0] } ?? [])).count { !$0.slot.isRemoval }
+    return .done(change: (slot.isRemoval ? 0 : 1) - lost, evicts: evicted.map { !$0.slot.isRemoval } ?? false)
   }
 
   private func write(_ slot: IndexSlot, at place: Int) throws(FileFailure) {

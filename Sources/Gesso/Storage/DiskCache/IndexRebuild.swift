@@ -26,37 +26,49 @@ struct IndexRebuild {
     } catch {}
   }
 
-  /// `false`: stopped.
+  /// `false`: it is not to go on.
   private func read(_ segment: SegmentFile) throws(FileFailure) -> Bool {
     var slots: [IndexSlot] = []
     var goesOn = true
-    _ = try segment.forEachRecord { (record, key, offset) throws(FileFailure) in
-      if let stored = StoredKey(key) {
-        slots.append(
-          IndexSlot(record, hash: options.rehash(stored.hash), segment: segment.number, offset: offset))
+    do throws(FileFailure) {
+      _ = try segment.forEachRecord { (record, key, offset) throws(FileFailure) in
+        if let stored = StoredKey(key) {
+          slots.append(
+            IndexSlot(record, hash: options.rehash(stored.hash), segment: segment.number, offset: offset))
+        }
+        if slots.count >= Self.part {
+          goesOn = try enter(slots, of: segment)
+          slots = []
+        }
+        return goesOn
       }
-      if slots.count >= Self.part {
-        goesOn = try enter(slots)
-        slots = []
-      }
-      return goesOn
+    } catch {
+      // What cannot be read is lost; and what was read of it is not.
+      guard error.code == EIO, error.name == segment.name else { throw error }
     }
-    guard goesOn else { return false }
-    return try enter(slots)
+    return goesOn ? try enter(slots, of: segment) : false
   }
 
-  private func enter(_ slots: [IndexSlot]) throws(FileFailure) -> Bool {
+  private func enter(_ slots: [IndexSlot], of segment: SegmentFile) throws(FileFailure) -> Bool {
     if isStopped() || directory.index.isReplaced { return false }
-    try directory.exclusively { () throws(FileFailure) in
+    return try directory.exclusively { () throws(FileFailure) in
       guard var state = try directory.index.state() else { throw FileFailure("read", IndexFile.name, -Int(EBADMSG)) }
+      // All was removed meanwhile.
+      guard state.isRebuilding else { return false }
+      // It has gone: what of it is still there was written anew.
+      if segment.isRemoved { return true }
       for slot in slots {
-        let known = try directory.index.find(slot.hash)
-        guard try directory.index.insert(slot, onlyIfNewer: true) != .outdated else { continue }
-        state.count += (slot.isRemoval ? 0 : 1) - (known.map { $0.slot.isRemoval ? 0 : 1 } ?? 0)
+        switch try directory.index.insert(slot, isFound: true, isRebuilding: true) {
+        case .done(let change, _): state.count += change
+        case .left: break
+        case .full:
+          try directory.giveUpRebuilding(&state)
+          return false
+        }
       }
       try directory.index.write(state)
+      return true
     }
-    return true
   }
 
   private func finish() throws(FileFailure) {

@@ -33,7 +33,9 @@ struct IndexSlot: Equatable {
   /// `nil`: empty, or torn.
   init?(_ bytes: UnsafeRawBufferPointer) {
     let check: UInt64 = bytes.little(at: 56)
-    guard check != 0, check == Self.check(bytes) else { return nil }
+    guard check != 0, check == Self.check(bytes), bytes.little(UInt32.self, at: 40) <= BlobRecord.longestBlob,
+      bytes.little(UInt32.self, at: 44) <= BlobRecord.longestKey
+    else { return nil }
     hash = KeyHash(low: bytes.little(at: 0), high: bytes.little(at: 8), identity: bytes.little(at: 24))
     sequence = bytes.little(at: 16)
     segment = bytes.little(at: 32)

@@ -7,13 +7,36 @@ import Foundation
 ///     24 u64 its length once it is complete, 0 before   56 u64 XXH3 of bytes 0 ..< 56
 struct SegmentFile {
   static let headLength = 64
-  static let longestKey = 2 << 20
+  /// Larger numbers are nobody's.
+  static let mostNumber = UInt32(1) << 31
+  static let mostSequence = UInt64(1) << 62
   private static let magic = UInt64(littleEndian: 0x4745_534F_5353_4547)
   private static let version: UInt32 = 1
 
   let number: UInt32
   let file: Descriptor
   let operations: FileOperations
+
+  init(number: UInt32, file: Descriptor, operations: FileOperations) {
+    (self.number, self.file, self.operations) = (number, file, operations)
+  }
+
+  /// Opens a segment; `nil`: there is none of that number, or something else has its name.
+  init?(
+    _ number: UInt32, in directory: Int32, _ flags: Int32, _ operations: FileOperations
+  ) throws(FileFailure) {
+    let file: Descriptor
+    do throws(FileFailure) {
+      file = try Descriptor(directory, Self.name(number), flags | O_NOFOLLOW | O_NONBLOCK, operations)
+    } catch {
+      if [ENOENT, ELOOP, EISDIR, ENXIO].contains(error.code) { return nil }
+      throw error
+    }
+    var information = stat()
+    try check(operations.status(file.number, &information), "look at", Self.name(number))
+    guard information.st_mode & S_IFMT == S_IFREG else { return nil }
+    self.init(number: number, file: file, operations: operations)
+  }
 
   var name: String { Self.name(number) }
 
@@ -25,7 +48,7 @@ struct SegmentFile {
   /// The number in a name; `nil`: not a segment's.
   static func number(_ name: String) -> UInt32? {
     guard name.utf8.count == 16, name.hasSuffix(".segment"), let number = UInt32(name.prefix(8), radix: 16),
-      number > 0, self.name(number) == name
+      number > 0, number <= mostNumber, self.name(number) == name
     else { return nil }
     return number
   }
@@ -49,7 +72,8 @@ struct SegmentFile {
       let bytes = UnsafeRawBufferPointer(bytes)
       guard count == Self.headLength, bytes.little(UInt64.self, at: 0) == Self.magic,
         bytes.little(UInt32.self, at: 8) == Self.version,
-        bytes.little(at: 56) == BlobRecord.hash(UnsafeRawBufferPointer(rebasing: bytes[0..<56]))
+        bytes.little(at: 56) == BlobRecord.hash(UnsafeRawBufferPointer(rebasing: bytes[0..<56])),
+        bytes.little(UInt64.self, at: 16) <= Self.mostSequence
       else { return nil }
       return Head(sequence: bytes.little(at: 16), completeLength: bytes.little(at: 24))
     }
@@ -83,9 +107,7 @@ struct SegmentFile {
     defer { window.bytes.deallocate() }
     var offset = start
     while true {
-      // Of what is damaged the lengths may be anything.
-      guard let head = BlobRecord(head: try window.load(BlobRecord.headLength, at: offset)),
-        head.keyLength <= Self.longestKey
+      guard offset <= Int(UInt32.max), let head = BlobRecord(head: try window.load(BlobRecord.headLength, at: offset))
       else { return offset }
       let bytes = try window.load(BlobRecord.headLength + head.keyLength, at: offset)
       guard let record = BlobRecord(verifying: bytes),

@@ -51,6 +51,8 @@ public struct StorageDirectories: Hashable, Sendable {
         .appendingPathComponent("documents"))
   }
 
+  static let temporaryPrefix = "gesso-temporary-"
+
   func url(of location: StorageLocation) -> URL {
     switch location {
     case .cache: cache
@@ -64,9 +66,9 @@ public struct StorageDirectories: Hashable, Sendable {
 private enum TemporaryDirectory {
   static let url: URL = {
     let parent = ProcessInfo.processInfo.environment["TMPDIR"].flatMap { $0.hasPrefix("/") ? $0 : nil } ?? "/tmp"
-    StaleFiles.sweep(parent, prefix: "gesso-temporary-")
+    StaleFiles.sweep(parent, .directory)
     let url = URL(fileURLWithPath: parent, isDirectory: true)
-      .appendingPathComponent("gesso-temporary-\(getpid())-\(UUID().uuidString.lowercased())")
+      .appendingPathComponent("\(StorageDirectories.temporaryPrefix)\(getpid())-\(UUID().uuidString.lowercased())")
     // Locked for as long as the process lives. Where it cannot be made, writing to it will say so.
     if mkdir(url.path, 0o700) == 0 { StaleFiles.claim(open(url.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) }
     atexit { try? FileManager.default.removeItem(at: TemporaryDirectory.url) }

@@ -134,7 +134,11 @@ final class WriteQueue: Sendable {
     switch next {
     case .nothing: break
     case .starts: pool.submit { [self] in run() }
-    case .full: later { [limit] in job.finish(.failure(.queueFull(limit: limit))) }
+    case .full:
+      // If it is not cancelled already; nor can it be from now on.
+      guard job.task.advance(from: .waiting, to: .refused) else { return }
+      job.task.forgetDrop()
+      later { [limit] in job.finish(.failure(.queueFull(limit: limit))) }
     }
   }
 

@@ -12,6 +12,8 @@ public final class WriteTask: Sendable {
     /// The file has its name, or is about to get it.
     case committed
     case cancelled
+    /// There was no room for it.
+    case refused
   }
 
   private let stage = Atomic(Stage.waiting)

@@ -1,0 +1,125 @@
+import Foundation
+
+/// The segment that a process writes to.
+struct ActiveSegment {
+  let segment: SegmentFile
+  let capacity: Int
+  /// The index's when it was begun. A record's is not more than ``mostSequences`` above it, so that whoever loses the index
+  /// finds one that is above all.
+  let sequence: UInt64
+  var position: Int
+  var count = 0
+  let directory: CacheDirectory
+
+  static let mostSequences: UInt64 = 1 << 31
+
+  /// Of a cache of few records a segment has fewer, as it is dropped at a time.
+  var mostRecords: Int { max(64, directory.index.limits.count / 16) }
+}
+
+extension CacheWriter {
+  /// Bytes that fit into the segment that is being written to.
+  var room: Int { active.map { $0.capacity - $0.position } ?? 0 }
+
+  func hasRoom(for length: Int, count: Int, _ state: IndexFile.State) -> Bool {
+    guard let active else { return false }
+    return active.position + length <= active.capacity && active.count + count <= active.mostRecords
+      && state.sequence - active.sequence < ActiveSegment.mostSequences
+  }
+
+  /// Begins a segment, or goes on with one in which a process has died. For those who hold the lock of the cache.
+  func begin(_ length: Int, _ state: inout IndexFile.State, in directory: CacheDirectory) throws(FileFailure) {
+    if let active {
+      try finish(active)
+      self.active = nil
+    }
+    isOver = true
+    let usual = directory.index.limits.segmentLength
+    if length <= usual - SegmentFile.headLength, try adopt(length, usual, state, in: directory) { return }
+    let capacity = max(usual, SegmentFile.headLength + length)
+    while true {
+      guard state.segment < SegmentFile.mostNumber else {
+        throw FileFailure("make", SegmentFile.name(state.segment), -Int(EOVERFLOW))
+      }
+      state.segment += 1
+      let file: Descriptor
+      do throws(FileFailure) {
+        file = try Descriptor(
+          directory.directory.number, SegmentFile.name(state.segment), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW,
+          operations)
+      } catch {
+        if error.code == EEXIST { continue }
+        throw error
+      }
+      let segment = SegmentFile(number: state.segment, file: file, operations: operations)
+      do throws(FileFailure) {
+        let lock = operations.uninterrupted { operations.lock(file.number, LOCK_EX | LOCK_NB) }
+        if lock == -Int(EWOULDBLOCK) { continue }
+        try segment.write(SegmentFile.Head(sequence: state.sequence, completeLength: 0))
+        // So that a full disk is known before anything is lost. Where that cannot be done, it is known later.
+        let result = operations.uninterrupted { operations.preallocate(file.number, Int64(capacity)) }
+        if result != -Int(EOPNOTSUPP), result != -Int(ENOSYS) { try check(result, "make room for", segment.name) }
+      } catch {
+        _ = operations.unlink(directory.directory.number, segment.name)
+        throw error
+      }
+      active = ActiveSegment(
+        segment: segment, capacity: capacity, sequence: state.sequence, position: SegmentFile.headLength,
+        directory: directory)
+      return
+    }
+  }
+
+  /// Says how long a segment is, and gives back the room after that.
+  func finish(_ active: ActiveSegment) throws(FileFailure) {
+    guard var head = try active.segment.head() else { return }
+    head.completeLength = UInt64(active.position)
+    try active.segment.write(head)
+    try check(operations.truncate(active.segment.file.number, Int64(active.position)), "cut", active.segment.name)
+    complete.insert(active.segment.number)
+  }
+
+  /// Goes on with a segment that nobody writes to and that has room. Those in which there is none are finished, and those in
+  /// which there is nothing removed. For those who hold the lock of the cache.
+  /// - Returns: whether there is one.
+  private func adopt(
+    _ length: Int, _ capacity: Int, _ state: IndexFile.State, in directory: CacheDirectory
+  ) throws(FileFailure) -> Bool {
+    for number in try directory.segmentNumbers().reversed() where !complete.contains(number) {
+      guard let segment = try claim(number, in: directory) else { continue }
+      let head = try segment.head()
+      if let head, head.completeLength != 0 {
+        complete.insert(number)
+        continue
+      }
+      var count = 0
+      let end = try segment.forEachRecord { (_, _, _) throws(FileFailure) in
+        count += 1
+        return true
+      }
+      guard let head, count > 0 else {
+        // What has no head may have records that the index knows.
+        if count == 0 { _ = operations.unlink(directory.directory.number, segment.name) }
+        complete.insert(number)
+        continue
+      }
+      let found = ActiveSegment(
+        segment: segment, capacity: max(capacity, end), sequence: head.sequence, position: end, count: count,
+        directory: directory)
+      active = found
+      if state.sequence >= head.sequence, hasRoom(for: length, count: 1, state) { return true }
+      active = nil
+      try finish(found)
+    }
+    return false
+  }
+
+  /// A segment to write to, of which no process holds the lock; `nil`: one does, or it is not there. For those who hold the
+  /// lock of the cache.
+  func claim(_ number: UInt32, in directory: CacheDirectory) throws(FileFailure) -> SegmentFile? {
+    if active?.segment.number == number, active?.directory === directory { return nil }
+    guard let segment = try SegmentFile(number, in: directory.directory.number, O_RDWR, operations) else { return nil }
+    let lock = operations.uninterrupted { operations.lock(segment.file.number, LOCK_EX | LOCK_NB) }
+    return lock == -Int(EWOULDBLOCK) ? nil : segment
+  }
+}

@@ -1,0 +1,140 @@
+import Foundation
+
+/// What a disk cache has been asked for and has not done yet: of each key the last word, and the oldest first.
+struct StagedChanges {
+  /// Blobs that may wait, in bytes.
+  private static let most = 16 << 20
+  /// What is written in one go: so many blobs or bytes.
+  static let batchCount = 32
+  static let batchBytes = 1 << 20
+  private static let batchRemovals = 1024
+  /// Keys that are remembered as removed while that cannot be written.
+  private static let mostRemovals = 100_000
+
+  /// A key's newest value; `nil`: it is removed.
+  struct Change: Sendable {
+    let key: BitmapKey
+    let blob: Data?
+    let version: Int
+    /// The version of the first change of the key that is not written: this one is written in its turn.
+    let due: Int
+  }
+
+  /// What is to be done in one go: selections are removed first, and what is changed came after them.
+  struct Batch: Sendable {
+    var selections: [(selection: KeySelection, version: Int)] = []
+    var changes: [Change] = []
+    var damaged: [PlacedSlot] = []
+  }
+
+  private var changes: [BitmapKey: Change] = [:]
+  /// Those that are due, the oldest first; some may be done, or dropped.
+  private var order: ArraySlice<(key: BitmapKey, due: Int)> = []
+  /// Blobs, the oldest first; some may be written, or replaced.
+  private var blobs: ArraySlice<(key: BitmapKey, version: Int)> = []
+  private var selections: [(selection: KeySelection, version: Int)] = []
+  private var damaged: [PlacedSlot] = []
+  private(set) var version = 0
+  private(set) var byteCount = 0
+  private(set) var blobCount = 0
+  private(set) var dropped = 0
+
+  var isEmpty: Bool { changes.isEmpty && selections.isEmpty && damaged.isEmpty }
+  var isBatch: Bool { blobCount >= Self.batchCount || byteCount >= Self.batchBytes }
+
+  /// The version of the oldest change that is not done.
+  var oldest: Int {
+    let due = order.first { changes[$0.key]?.due == $0.due }?.due
+    return min(due ?? .max, selections.first?.version ?? .max)
+  }
+
+  /// What is known of a key that the disk does not know yet; `nil`: nothing.
+  func change(of key: BitmapKey) -> Data?? {
+    if let change = changes[key] { return .some(change.blob) }
+    return selections.contains { $0.selection.contains(key.identity) } ? .some(nil) : .none
+  }
+
+  mutating func put(_ blob: Data, for key: BitmapKey) {
+    set(key, blob)
+    // What waits for room longest gives it up; but not the newest one, however large it is.
+    while byteCount > Self.most, blobCount > 1, let (key, version) = blobs.popFirst() {
+      if let change = changes[key], change.version == version, change.blob != nil { drop(key) }
+    }
+  }
+
+  mutating func remove(_ key: BitmapKey) { set(key, nil) }
+
+  /// Gives a blob up. Its key is removed, as what is on the disk is older.
+  mutating func drop(_ key: BitmapKey) {
+    set(key, nil)
+    dropped += 1
+  }
+
+  mutating func countDropped() { dropped += 1 }
+
+  mutating func removeAll(_ selection: KeySelection) {
+    for (key, change) in changes where selection.contains(key.identity) {
+      count(change, -1)
+      changes[key] = nil
+    }
+    version += 1
+    selections.append((selection, version))
+  }
+
+  mutating func note(_ slots: [PlacedSlot]) { damaged += slots }
+
+  private mutating func set(_ key: BitmapKey, _ blob: Data?) {
+    version += 1
+    let old = changes[key]
+    let change = Change(key: key, blob: blob, version: version, due: old?.due ?? version)
+    if let old { count(old, -1) }
+    count(change, 1)
+    changes[key] = change
+    if old == nil { order.append((key, version)) }
+    if blob != nil { blobs.append((key, version)) }
+    if order.count > 2 * changes.count + 64 { order = order.filter { changes[$0.key]?.due == $0.due }[...] }
+    if blobs.count > 2 * blobCount + 64 { blobs = blobs.filter { changes[$0.key]?.version == $0.version }[...] }
+  }
+
+  private mutating func count(_ change: Change, _ sign: Int) {
+    guard let blob = change.blob else { return }
+    byteCount += sign * blob.count
+    blobCount += sign
+  }
+
+  /// What comes next. It stays until it is finished.
+  mutating func batch() -> Batch {
+    var batch = Batch(selections: selections, damaged: damaged)
+    damaged = []
+    var (bytes, blobs) = (0, 0)
+    for (key, due) in order {
+      guard let change = changes[key], change.due == due else { continue }
+      if let blob = change.blob {
+        guard blobs < Self.batchCount, bytes == 0 || bytes + blob.count <= Self.batchBytes else { break }
+        (bytes, blobs) = (bytes + blob.count, blobs + 1)
+      }
+      batch.changes.append(change)
+      if batch.changes.count >= Self.batchRemovals { break }
+    }
+    return batch
+  }
+
+  /// A batch is written.
+  mutating func finish(_ batch: Batch) {
+    for change in batch.changes {
+      // What was asked for meanwhile is still to be done.
+      guard let current = changes[change.key], current.version == change.version else { continue }
+      count(current, -1)
+      changes[change.key] = nil
+    }
+    while let first = order.first, changes[first.key]?.due != first.due { order.removeFirst() }
+    if let last = batch.selections.last { selections.removeAll { $0.version <= last.version } }
+  }
+
+  /// A batch could not be written.
+  mutating func fail(_ batch: Batch) {
+    damaged += batch.damaged
+    // So many removals that wait are not remembered one by one: all is forgotten, when it can be.
+    if changes.count - blobCount > Self.mostRemovals { removeAll(.all) }
+  }
+}

@@ -13,9 +13,13 @@ let package = Package(
   products: [
     .library(name: "Gesso", targets: ["Gesso"]),
     .library(name: "GessoScenes", targets: ["GessoScenes"]),
+    .library(name: "GessoRedis", targets: ["GessoRedis"]),
     .library(name: "CCairo", targets: ["CCairo"]),
     .executable(name: "gesso", targets: ["GessoCommand"]),
     .executable(name: "gesso-bench", targets: ["GessoBench"]),
+  ],
+  traits: [
+    .trait(name: "Redis", description: "A store that many machines share: GessoRedis, on hiredis and OpenSSL.")
   ],
   targets: [
     system("CCairo", "cairo", apt: "libcairo2-dev", brew: "cairo"),
@@ -46,6 +50,18 @@ let package = Package(
 
     .target(
       name: "Gesso", dependencies: ["CGesso", "CGessoText", "CGessoFiles", "CGessoSystem"]),
+    // Empty without the trait, so that nobody else needs these libraries.
+    system("CHiredis", "hiredis", apt: "libhiredis-dev", brew: "hiredis"),
+    system("COpenSSL", "openssl", apt: "libssl-dev", brew: "openssl"),
+    .target(
+      name: "CGessoRedis", dependencies: [.target(name: "COpenSSL", condition: .when(traits: ["Redis"]))],
+      path: "CSources/CGessoRedis", cSettings: [.define("GESSO_REDIS", .when(traits: ["Redis"]))]),
+    .target(
+      name: "GessoRedis",
+      dependencies: [
+        "Gesso", "CGessoRedis", "CGessoSystem", .target(name: "CHiredis", condition: .when(traits: ["Redis"])),
+      ]),
+
     .target(name: "GessoScenes", dependencies: ["Gesso"], resources: [.embedInCode("Resources")]),
     .executableTarget(
       name: "GessoCommand", dependencies: ["Gesso", "GessoScenes", "CCairo"], path: "Sources/gesso"),
@@ -54,6 +70,7 @@ let package = Package(
 
     .executableTarget(name: "storage-worker", dependencies: ["Gesso"], path: "Tests/StorageWorker"),
     .testTarget(name: "GessoTests", dependencies: ["Gesso", "storage-worker"], resources: [.copy("Frames")]),
+    .testTarget(name: "GessoRedisTests", dependencies: ["GessoRedis"]),
     .testTarget(name: "GessoScenesTests", dependencies: ["GessoScenes"]),
     .testTarget(name: "GessoCommandTests", dependencies: ["Gesso", "GessoCommand"]),
   ],

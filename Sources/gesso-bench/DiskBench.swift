@@ -41,7 +41,7 @@ struct DiskBench {
 
   private func cache(_ byteCount: Int = 64 << 30, count: Int? = nil) -> DiskCache {
     DiskCache(
-      directory: directory, limits: DiskCacheLimits(byteCount: byteCount, count: count ?? max(self.count, 100_000)))
+      directory: directory, limits: DiskCacheLimits(byteCount: byteCount, count: count ?? max(2 * self.count, 200_000)))
   }
 
   private struct SplitMix: RandomNumberGenerator {
@@ -157,14 +157,15 @@ struct DiskBench {
   private func delete() throws {
     let keys = (0..<count).map(Self.key), cache = cache()
     _ = try cache.blobNow(for: keys[0])
+    let before = try cache.statistics().count
     let removed = stride(from: 0, to: count, by: 2).map { keys[$0] }
     let time = try microseconds {
-      for first in stride(from: 0, to: removed.count, by: 32) {
-        let batch = Array(removed[first..<min(first + 32, removed.count)])
+      for first in stride(from: 0, to: removed.count, by: 1000) {
+        let batch = Array(removed[first..<min(first + 1000, removed.count)])
         try waiting { try await cache.remove(batch) }
       }
     }
-    guard try cache.statistics().count == count - removed.count else { fail("not all were removed") }
+    guard try cache.statistics().count == before - removed.count else { fail("not all were removed") }
     print("delete", time / Double(removed.count))
   }
 
@@ -179,10 +180,10 @@ struct DiskBench {
     print("open", time / 1000)
   }
 
-  /// The worst ratio, of put, get and evict, among so many records and a hundredth of them.
+  /// The worst ratio, of put, get and evict, among so many records and 10,000 of them.
   private func growth() throws {
     var figures: [[Double]] = []
-    for (folder, count) in [("small", count / 100), ("large", count)] {
+    for (folder, count) in [("small", 10_000), ("large", count)] {
       let bench = DiskBench(folder, count, of: self)
       figures.append(try bench.costs())
     }
@@ -257,6 +258,51 @@ struct DiskBench {
 // MARK: Submitting, and durable files
 
 extension DiskBench {
-  private func submit() throws {}
-  private func durable(isBatch: Bool) throws {}
+  private static let fileLength = 20_000
+
+  private func writer() -> DiskWriter {
+    DiskWriter(
+      directories: StorageDirectories(cache: directory, temporary: directory, documents: directory),
+      completions: ImmediateCompletionQueue(), byteLimit: 1 << 30)
+  }
+
+  /// What the caller's thread spends on a write: while the writer is at work, and when it has to be woken.
+  private func submit() throws {
+    let writer = writer(), data = Data(count: Self.fileLength)
+    func one() throws -> Double {
+      microseconds { writer.write(data, to: .cache, completion: nil) }
+    }
+    var busy: [Double] = [], asleep: [Double] = []
+    for _ in 0..<max(1, count / 200) {
+      for _ in 0..<200 { busy.append(try one()) }
+      try waiting { await writer.barrier(.cache) }
+    }
+    for _ in 0..<max(1, min(count, 300)) {
+      usleep(2000)
+      asleep.append(try one())
+      try waiting { await writer.barrier(.cache) }
+    }
+    print("submit-p50", busy.sorted()[busy.count / 2])
+    print("submit-asleep-p50", asleep.sorted()[asleep.count / 2])
+  }
+
+  /// Documents, one awaited after the other, or in batches of 32 with a barrier after each.
+  private func durable(isBatch: Bool) throws {
+    let writer = writer(), data = Data(repeating: 7, count: Self.fileLength), count = count
+    let time = try microseconds {
+      try waiting {
+        for first in stride(from: 0, to: count, by: isBatch ? 32 : 1) {
+          if isBatch {
+            for number in first..<min(first + 32, count) {
+              writer.write(data, to: .documents, named: "file\(number)", completion: nil)
+            }
+            await writer.barrier(.documents)
+          } else {
+            try await writer.write(data, to: .documents, named: "file\(first)")
+          }
+        }
+      }
+    }
+    print(isBatch ? "durable-batch" : "durable", time / Double(count))
+  }
 }

@@ -268,7 +268,7 @@ def measure(bench, table, quick):
     durable(bench, table, 96 if quick else 320)
     opening(bench, table, many, power)
     growth(bench, table, many, power)
-    space(bench, table, count)
+    space(bench, table, 10_000 if quick else 40_000)
 
 
 def main():

@@ -69,10 +69,10 @@ public struct BitmapKey: Hashable, Sendable {
   }
 
   /// 128 bits that name the key in stores, in which the key itself is compared as well.
-  var storeHash: KeyHash { parts.hash }
+  package var storeHash: KeyHash { parts.hash }
 
   /// Adds the whole key as stores keep it: the numbers, and then what the user called it.
-  func append(to bytes: inout [UInt8]) {
+  package func append(to bytes: inout [UInt8]) {
     withUnsafeBytes(of: parts.numbers) { bytes.append(contentsOf: $0) }
     var text = parts.identity
     text.withUTF8 { bytes.append(contentsOf: $0) }
@@ -100,11 +100,11 @@ private struct KeyNumbers: Equatable {
 }
 
 /// 128 bits.
-struct KeyHash: Hashable, Sendable {
-  let low: UInt64
-  let high: UInt64
+package struct KeyHash: Hashable, Sendable {
+  package let low: UInt64
+  package let high: UInt64
   /// Of what the user called the key alone, whatever its size and scale.
-  let identity: UInt64
+  package let identity: UInt64
 
   init(low: UInt64, high: UInt64, identity: UInt64) { (self.low, self.high, self.identity) = (low, high, identity) }
 
@@ -119,15 +119,15 @@ struct KeyHash: Hashable, Sendable {
 }
 
 /// A key as stores keep it.
-struct StoredKey {
+package struct StoredKey {
   private static let numbersLength = MemoryLayout<KeyNumbers>.size
 
-  let hash: KeyHash
+  package let hash: KeyHash
   /// What the user called it, UTF-8.
-  let identity: UnsafeRawBufferPointer
+  package let identity: UnsafeRawBufferPointer
 
   /// `nil`: too short for a key.
-  init?(_ bytes: UnsafeRawBufferPointer) {
+  package init?(_ bytes: UnsafeRawBufferPointer) {
     guard bytes.count >= Self.numbersLength else { return nil }
     identity = UnsafeRawBufferPointer(rebasing: bytes[Self.numbersLength...])
     hash = KeyHash(numbers: UnsafeRawBufferPointer(rebasing: bytes[..<Self.numbersLength]), identity: identity)
@@ -136,7 +136,7 @@ struct StoredKey {
 
 extension KeySelection {
   /// Whether a key that a store has kept is one of them.
-  func contains(_ key: StoredKey) -> Bool {
+  package func contains(_ key: StoredKey) -> Bool {
     switch self {
     case .key(let other): key.identity.elementsEqual(other.utf8)
     case .prefix(let prefix): key.identity.starts(with: prefix.utf8)

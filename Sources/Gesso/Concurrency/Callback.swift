@@ -2,7 +2,7 @@
 ///
 /// The value goes through a lock and not through the continuation, whose hand-over the thread sanitizer does not see
 /// when the callback is faster than the wait.
-func callback<Value: Sendable>(
+package func callback<Value: Sendable>(
   isolation: isolated (any Actor)? = #isolation, _ start: (@escaping @Sendable (Value) -> Void) -> Void
 ) async -> Value {
   let received = Received<Value>()

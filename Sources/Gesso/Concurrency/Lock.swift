@@ -4,13 +4,13 @@ import Foundation
 ///
 /// As `Synchronization.Mutex`, but on the mutex of the system's threads: on Linux the standard library's own waits by
 /// futex, which the thread sanitizer does not see, so that nothing under it could be tested.
-struct Lock<State: ~Copyable>: ~Copyable, @unchecked Sendable {
+package struct Lock<State: ~Copyable>: ~Copyable, @unchecked Sendable {
   // Proof of safety: both pointers never change and are freed by the one owner; the state came in as `sending`, is
   // reached only through `withLock`, which holds the mutex, and goes out as `sending`.
   fileprivate let mutex: UnsafeMutablePointer<pthread_mutex_t>
   private let state: UnsafeMutablePointer<State>
 
-  init(_ initial: consuming sending State) {
+  package init(_ initial: consuming sending State) {
     // Of its own cache lines: what other threads do with neighbours does not slow it down.
     mutex = UnsafeMutableRawPointer.allocate(byteCount: 64, alignment: 64).bindMemory(
       to: pthread_mutex_t.self, capacity: 1)
@@ -27,7 +27,7 @@ struct Lock<State: ~Copyable>: ~Copyable, @unchecked Sendable {
   }
 
   /// Does something with the value, while nobody else can. Not to be nested.
-  borrowing func withLock<Result: ~Copyable, Failure: Error>(
+  package borrowing func withLock<Result: ~Copyable, Failure: Error>(
     _ body: (inout sending State) throws(Failure) -> sending Result
   ) throws(Failure) -> sending Result {
     pthread_mutex_lock(mutex)

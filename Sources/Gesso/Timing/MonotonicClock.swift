@@ -23,7 +23,7 @@ public enum MonotonicClock {
 
 extension MonotonicClock {
   /// The time a while from now; the latest or earliest one that there is, if it is too long a while.
-  static func time(after duration: Duration) -> Int64 {
+  package static func time(after duration: Duration) -> Int64 {
     let (seconds, attoseconds) = duration.components
     let (whole, isFar) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
     let (sum, isFarther) = now.addingReportingOverflow(whole)

@@ -108,7 +108,7 @@ struct DamagedCacheTests {
   /// A record of four gigabytes, of which there are none, and one after it.
   private func writeLongRecord(_ url: URL) throws {
     let file = open(url.path, O_RDWR | O_CREAT, 0o600)
-    let segment = SegmentFile(number: 1, file: Descriptor(file, .system), operations: .system)
+    let segment = SegmentFile(number: 1, file: Descriptor(file, .system))
     try segment.write(SegmentFile.Head(sequence: 0, completeLength: 0))
     var key: [UInt8] = []
     storeKey("x").append(to: &key)

@@ -51,7 +51,7 @@ extension CacheWriter {
         if error.code == EEXIST { continue }
         throw error
       }
-      let segment = SegmentFile(number: state.segment, file: file, operations: operations)
+      let segment = SegmentFile(number: state.segment, file: file)
       do throws(FileFailure) {
         let lock = operations.uninterrupted { operations.lock(file.number, LOCK_EX | LOCK_NB) }
         if lock == -Int(EWOULDBLOCK) { continue }

@@ -11,30 +11,30 @@ import Foundation
 ///     24 u64  sequence: of two records of one key the higher one counts
 ///     32 u32  created        36  u32 expires, 0 for never: seconds since 1970
 ///     40 u64  XXH3 of the blob
-struct BlobRecord {
-  enum Kind: UInt8 {
+package struct BlobRecord {
+  package enum Kind: UInt8 {
     /// A key and its blob.
     case blob = 1
     /// A key that was removed: what came before does not count.
     case removal = 2
   }
 
-  var kind = Kind.blob
-  var keyLength = 0
-  var blobLength = 0
-  var sequence: UInt64 = 0
-  var created: UInt32 = 0
-  var expires: UInt32 = 0
-  var blobHash: UInt64 = 0
+  package var kind = Kind.blob
+  package var keyLength = 0
+  package var blobLength = 0
+  package var sequence: UInt64 = 0
+  package var created: UInt32 = 0
+  package var expires: UInt32 = 0
+  package var blobHash: UInt64 = 0
 
-  static let headLength = 48
-  static let longestKey = 2 << 20
-  static let longestBlob = 1 << 30
+  package static let headLength = 48
+  package static let longestKey = 2 << 20
+  package static let longestBlob = 1 << 30
   private static let magic = UInt32(littleEndian: 0x6352_7347)
   private static let version: UInt8 = 1
 
   /// Bytes of head, key and blob, without what pads it to 8.
-  var length: Int { Self.headLength + keyLength + blobLength }
+  package var length: Int { Self.headLength + keyLength + blobLength }
 
   /// Bytes in a segment.
   var paddedLength: Int { (length + 7) & ~7 }
@@ -44,7 +44,7 @@ struct BlobRecord {
 
   /// Writes the head before a key that is there already.
   /// - Parameter bytes: head and key.
-  func write(to bytes: UnsafeMutableRawBufferPointer) {
+  package func write(to bytes: UnsafeMutableRawBufferPointer) {
     bytes.storeLittle(Self.magic, at: 8)
     bytes.storeLittle(UInt32(Self.version) | UInt32(kind.rawValue) << 8, at: 12)
     bytes.storeLittle(UInt32(keyLength), at: 16)
@@ -74,7 +74,7 @@ struct BlobRecord {
 
   /// Reads and verifies head and key. `nil`: that is not what was written.
   /// - Parameter bytes: head and key, and whatever comes after.
-  init?(verifying bytes: UnsafeRawBufferPointer) {
+  package init?(verifying bytes: UnsafeRawBufferPointer) {
     self.init(head: bytes)
     guard Self.headLength + keyLength <= bytes.count,
       bytes.little(UInt64.self, at: 0)
@@ -82,12 +82,14 @@ struct BlobRecord {
     else { return nil }
   }
 
-  init(kind: Kind = .blob, key: Int, blob: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)) {
+  package init(
+    kind: Kind = .blob, key: Int, blob: UnsafeRawBufferPointer = UnsafeRawBufferPointer(start: nil, count: 0)
+  ) {
     (self.kind, keyLength, blobLength, blobHash) = (kind, key, blob.count, Self.hash(blob))
   }
 
   /// Whether these are the bytes that the record was made with.
-  func matches(blob: UnsafeRawBufferPointer) -> Bool { blob.count == blobLength && Self.hash(blob) == blobHash }
+  package func matches(blob: UnsafeRawBufferPointer) -> Bool { blob.count == blobLength && Self.hash(blob) == blobHash }
 
   static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 { gesso_hash_bytes(bytes.baseAddress, bytes.count).low }
 }

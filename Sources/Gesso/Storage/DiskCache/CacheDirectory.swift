@@ -194,7 +194,7 @@ final class CacheDirectory: Sendable {
       open.files[number]?.time = open.time
       return open.files[number]?.file
     }
-    if let known { return SegmentFile(number: number, file: known, operations: operations) }
+    if let known { return SegmentFile(number: number, file: known) }
     let segment: SegmentFile?
     do throws(FileFailure) {
       segment = try SegmentFile(number, in: directory.number, O_RDONLY, operations)
@@ -206,7 +206,7 @@ final class CacheDirectory: Sendable {
     guard let segment else { return nil }
     // Those that other processes have removed hold their room for as long as they are open.
     let others = open.withLock { $0.files }
-    let removed = others.filter { SegmentFile(number: $0.key, file: $0.value.file, operations: operations).isRemoved }
+    let removed = others.filter { SegmentFile(number: $0.key, file: $0.value.file).isRemoved }
     let closed = open.withLock { open -> [Descriptor] in
       for number in removed.keys { open.files[number] = nil }
       let oldest = open.files.count < Self.mostOpen ? nil : open.files.min { $0.value.time < $1.value.time }

@@ -15,11 +15,8 @@ struct SegmentFile {
 
   let number: UInt32
   let file: Descriptor
-  let operations: FileOperations
 
-  init(number: UInt32, file: Descriptor, operations: FileOperations) {
-    (self.number, self.file, self.operations) = (number, file, operations)
-  }
+  init(number: UInt32, file: Descriptor) { (self.number, self.file) = (number, file) }
 
   /// Opens a segment; `nil`: there is none of that number, or something else has its name.
   init?(
@@ -35,7 +32,7 @@ struct SegmentFile {
     var information = stat()
     try check(operations.status(file.number, &information), "look at", Self.name(number))
     guard information.st_mode & S_IFMT == S_IFREG else { return nil }
-    self.init(number: number, file: file, operations: operations)
+    self.init(number: number, file: file)
   }
 
   var name: String { Self.name(number) }
@@ -56,7 +53,7 @@ struct SegmentFile {
   /// Whether another process has removed it.
   var isRemoved: Bool {
     var information = stat()
-    return operations.status(file.number, &information) < 0 || information.st_nlink == 0
+    return file.operations.status(file.number, &information) < 0 || information.st_nlink == 0
   }
 
   /// What stands at the beginning.
@@ -68,7 +65,7 @@ struct SegmentFile {
   /// `nil`: damaged.
   func head() throws(FileFailure) -> Head? {
     try withUnsafeTemporaryAllocation(byteCount: Self.headLength, alignment: 8) { bytes throws(FileFailure) -> Head? in
-      let count = try check(operations.readAll(file.number, into: bytes, at: 0), "read", name)
+      let count = try check(file.operations.readAll(file.number, into: bytes, at: 0), "read", name)
       let bytes = UnsafeRawBufferPointer(bytes)
       guard count == Self.headLength, bytes.little(UInt64.self, at: 0) == Self.magic,
         bytes.little(UInt32.self, at: 8) == Self.version,
@@ -88,13 +85,13 @@ struct SegmentFile {
       bytes.storeLittle(head.sequence, at: 16)
       bytes.storeLittle(head.completeLength, at: 24)
       bytes.storeLittle(BlobRecord.hash(UnsafeRawBufferPointer(rebasing: bytes[0..<56])), at: 56)
-      try check(operations.writeAll(file.number, UnsafeRawBufferPointer(bytes), at: 0), "write", name)
+      try check(file.operations.writeAll(file.number, UnsafeRawBufferPointer(bytes), at: 0), "write", name)
     }
   }
 
   func length() throws(FileFailure) -> Int {
     var information = stat()
-    try check(operations.status(file.number, &information), "look at", name)
+    try check(file.operations.status(file.number, &information), "look at", name)
     return Int(information.st_size)
   }
 
@@ -134,7 +131,8 @@ struct SegmentFile {
           bytes = .allocate(byteCount: length, alignment: 8)
         }
         (offset, count) = (place, 0)
-        count = try check(file.operations.readAll(file.file.number, into: bytes, at: Int64(place)), "read", file.name)
+        count = try check(
+          file.file.operations.readAll(file.file.number, into: bytes, at: Int64(place)), "read", file.name)
       }
       let first = place - offset
       return UnsafeRawBufferPointer(rebasing: bytes[first..<min(first + length, count)])
@@ -146,7 +144,7 @@ struct SegmentFile {
     guard try length() >= offset + record.length else { return nil }
     var blob = [UInt8](repeating: 0, count: record.blobLength)
     let place = Int64(offset + BlobRecord.headLength + record.keyLength)
-    let result = blob.withUnsafeMutableBytes { operations.readAll(file.number, into: $0, at: place) }
+    let result = blob.withUnsafeMutableBytes { file.operations.readAll(file.number, into: $0, at: place) }
     guard try check(result, "read", name) == blob.count else { return nil }
     return blob.withUnsafeBytes { record.matches(blob: $0) } ? blob : nil
   }

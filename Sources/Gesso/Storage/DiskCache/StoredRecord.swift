@@ -8,6 +8,8 @@ struct StoredRecord {
   let hash: KeyHash
   /// A removal that is written with its own sequence, for whoever rebuilds the index.
   var isCarried = false
+  /// Of a removal: the slot that goes.
+  fileprivate var known: PlacedSlot?
 
   /// A record as it was found.
   init(_ record: BlobRecord, key: [UInt8], blob: Data, hash: KeyHash) {
@@ -52,10 +54,9 @@ extension CacheWriter {
         core.stage.countDropped()
       }
       // What the index does not know is not there, unless records are still to be found.
-      if record.record.kind == .removal, !record.isCarried, !state.isRebuilding,
-        try directory.index.find(record.hash) == nil
-      {
-        continue
+      if record.record.kind == .removal, !record.isCarried, !state.isRebuilding {
+        record.known = try directory.index.find(record.hash)
+        if record.known == nil { continue }
       }
       if !record.isCarried {
         state.sequence += 1
@@ -136,7 +137,7 @@ extension CacheWriter {
     let slot = IndexSlot(record.record, hash: record.hash, segment: active!.segment.number, offset: offset)
     // A complete index has no removals.
     if slot.isRemoval, !state.isRebuilding {
-      guard !record.isCarried, let placed = try index.find(record.hash) else { return }
+      guard let placed = record.known else { return }
       if !placed.slot.isRemoval { state.count -= 1 }
       return try index.free(placed.place)
     }

@@ -10,7 +10,7 @@ final class AtomicFile {
   let folder: FileFolder
   let name: String
   private let operations: FileOperations
-  private let temporary = "\(temporaryPrefix)\(getpid())-\(UUID().uuidString).tmp"
+  private let temporary = "\(temporaryPrefix)\(getpid())-\(UUID.quick.uuidString).tmp"
   private var file: Int32 = -1
   private var isMade = false
 

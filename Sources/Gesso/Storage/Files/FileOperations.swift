@@ -150,7 +150,7 @@ extension FileOperations {
 /// An open file, closed when nobody has it any more.
 final class Descriptor: Sendable {
   let number: Int32
-  private let operations: FileOperations
+  let operations: FileOperations
 
   init(_ number: Int32, _ operations: FileOperations) {
     self.number = number

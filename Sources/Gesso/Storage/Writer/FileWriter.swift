@@ -80,7 +80,7 @@ struct FileWriter: Sendable {
       if isDurable { try folder.sync() }
       let directory = directories.url(of: location)
       for written in named {
-        let url = directory.appendingPathComponent(written.file.name)
+        let url = directory.appendingPathComponent(written.file.name, isDirectory: false)
         written.job.finish(.success(SavedFile(url: url, byteCount: written.byteCount)))
       }
     } catch {

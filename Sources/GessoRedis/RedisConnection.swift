@@ -1,0 +1,124 @@
+#if Redis
+  internal import CGessoRedis
+  internal import CGessoSystem
+  import Foundation
+  import Gesso
+
+  /// A connection that is made when it is needed, and again when it was lost, and a thread that serves it.
+  ///
+  /// Commands are sent one after the other without waiting for answers; reads that come close together are sent as one. Who
+  /// waits is told in time, whatever the server does. After several failures in a row the server is left alone for a while.
+  ///
+  /// Thread-safety: any thread.
+  final class RedisConnection: Sendable {
+    typealias Finish = @Sendable (Result<RedisReply, RedisError>) -> Void
+
+    /// A command that waits to be sent, or for its answer.
+    struct Request: Sendable {
+      enum Kind: Sendable {
+        /// The value of a key.
+        case get([UInt8])
+        case command([[UInt8]])
+      }
+      let kind: Kind
+      let byteCount: Int
+      let deadline: Int64
+      let finish: Finish
+    }
+
+    private struct State {
+      var queue: [Request] = []
+      var byteCount = 0
+      var isStopped = false
+      /// Failures since the last answer, and until when nothing is tried.
+      var failures = 0
+      var restsUntil: Int64 = 0
+      var reason = ""
+      var connections = 0
+    }
+
+    /// So many failures in a row, and the server is left alone.
+    private static let patience = 5
+    private static let longestRest: Int64 = 10_000_000_000
+    private static let mostWaiting = 10_000
+
+    let configuration: RedisConfiguration
+    private let state = Lock(State())
+    /// Wakes the thread.
+    private let event: Int32
+
+    init(_ configuration: RedisConfiguration) {
+      self.configuration = configuration
+      event = gesso_eventfd()
+      let thread = Thread { [self] in RedisLink(self).run() }
+      thread.name = "gesso.redis"
+      thread.start()
+    }
+
+    deinit { close(event) }
+
+    /// Ends the thread; who waits is told.
+    func stop() {
+      state.withLock { $0.isStopped = true }
+      wake()
+    }
+
+    private func wake() {
+      var one: UInt64 = 1
+      _ = write(event, &one, 8)
+    }
+
+    /// How often a connection was made.
+    var connections: Int { state.withLock { $0.connections } }
+
+    /// Asks for something; never waits. `finish` is called once, on another thread, or before this returns if it is refused.
+    func submit(_ kind: Request.Kind, byteCount: Int, timeout: Duration? = nil, finish: @escaping Finish) {
+      let deadline = MonotonicClock.time(after: timeout ?? configuration.timeout)
+      let request = Request(kind: kind, byteCount: byteCount, deadline: deadline, finish: finish)
+      let error = state.withLock { state -> RedisError? in
+        if state.isStopped { return .notConnected("it was closed") }
+        if state.restsUntil > MonotonicClock.now { return .resting(state.reason) }
+        guard state.byteCount == 0 || state.byteCount + byteCount <= configuration.queueLimit,
+          state.queue.count < Self.mostWaiting
+        else { return .queueFull }
+        state.queue.append(request)
+        state.byteCount += byteCount
+        return nil
+      }
+      if let error { finish(.failure(error)) } else { wake() }
+    }
+
+    // MARK: For the thread
+
+    var descriptor: Int32 { event }
+
+    /// What was asked for since; `nil`: it is over.
+    func takeQueue() -> [Request]? {
+      state.withLock { state in
+        defer { (state.queue, state.byteCount) = ([], 0) }
+        if state.isStopped, state.queue.isEmpty { return nil }
+        return state.queue
+      }
+    }
+
+    /// The deadline of what waits to be sent.
+    var firstDeadline: Int64 { state.withLock { $0.queue.map(\.deadline).min() ?? .max } }
+
+    func noteConnected() { state.withLock { $0.connections += 1 } }
+
+    func noteAnswer() { state.withLock { ($0.failures, $0.restsUntil) = (0, 0) } }
+
+    /// - Parameter isFinal: the connection is lost, and is not tried again at once.
+    func noteFailure(_ error: RedisError, isFinal: Bool) {
+      state.withLock { state in
+        state.failures += 1
+        state.reason = error.description
+        guard isFinal || state.failures >= Self.patience else { return }
+        let times = min(max(0, isFinal ? state.failures - 1 : state.failures - Self.patience), 10)
+        // Not all clients of a server that comes back at the same moment.
+        let rest = min(Self.longestRest, 50_000_000 << Int64(times))
+        state.restsUntil = MonotonicClock.now + Int64.random(in: rest / 2...rest)
+      }
+    }
+  }
+#endif

@@ -1,0 +1,82 @@
+#if Redis
+  import Foundation
+  import Testing
+
+  @testable import Gesso
+  @testable import GessoRedis
+
+  /// A real server of a test's own, on a Unix socket, and by TLS on a port if it is so wished.
+  final class RedisServer: Sendable {
+    let folder: URL
+    // Proof of safety: a test starts and kills it from one task at a time.
+    private nonisolated(unsafe) var process: Process?
+    private let options: [String]
+    var socket: String { folder.appendingPathComponent("s").path }
+    var address: RedisConfiguration.Address { .unix(path: socket) }
+
+    init(_ options: String...) async throws {
+      folder = FileManager.default.temporaryDirectory.appendingPathComponent(
+        "gesso-redis-\(UUID().uuidString.prefix(8))")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      self.options = options
+      try await start()
+    }
+
+    deinit {
+      kill()
+      try? FileManager.default.removeItem(at: folder)
+    }
+
+    func start() async throws {
+      let process = Process()
+      process.executableURL = URL(fileURLWithPath: "/usr/bin/redis-server")
+      process.arguments =
+        (options.contains("--port") ? [] : ["--port", "0"]) + [
+          "--unixsocket", socket, "--save", "", "--appendonly", "no", "--dir", folder.path, "--logfile",
+          folder.appendingPathComponent("log").path, "--enable-debug-command", "yes",
+        ] + options
+      try process.run()
+      self.process = process
+      for _ in 0..<2000 {
+        if (try? await command("PING"))?.isEmpty == false { return }
+        try await Task.sleep(for: .milliseconds(5))
+      }
+      let log = (try? String(contentsOf: folder.appendingPathComponent("log"), encoding: .utf8)) ?? ""
+      Issue.record("redis-server does not start: \(log)")
+    }
+
+    func kill() {
+      guard let process else { return }
+      Foundation.kill(process.processIdentifier, SIGKILL)
+      process.waitUntilExit()
+      self.process = nil
+    }
+
+    /// What the server's own client answers.
+    @discardableResult
+    func command(_ arguments: String..., password: String? = nil) async throws -> String {
+      try await run(arguments, password: password)
+    }
+
+    /// On a thread of its own: it may take long, and those of tasks are few.
+    private func run(_ arguments: [String], password: String?) async throws -> String {
+      let socket = socket
+      let result: Result<String, any Error> = await callback { finish in
+        Thread.detachNewThread { finish(Result { try Self.output(socket, arguments, password) }) }
+      }
+      return try result.get()
+    }
+
+    private static func output(_ socket: String, _ arguments: [String], _ password: String?) throws -> String {
+      let process = Process(), output = Pipe()
+      process.executableURL = URL(fileURLWithPath: "/usr/bin/redis-cli")
+      process.arguments = ["-s", socket] + (password.map { ["-a", $0, "--no-auth-warning"] } ?? []) + arguments
+      process.standardOutput = output
+      process.standardError = FileHandle.nullDevice
+      try process.run()
+      let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
+      process.waitUntilExit()
+      return String(decoding: bytes, as: UTF8.self)
+    }
+  }
+#endif

@@ -68,9 +68,9 @@ let package = Package(
 
     .executableTarget(name: "GessoBench", dependencies: ["Gesso"], path: "Sources/gesso-bench"),
 
-    .executableTarget(name: "storage-worker", dependencies: ["Gesso"], path: "Tests/StorageWorker"),
+    .executableTarget(name: "storage-worker", dependencies: ["Gesso", "GessoRedis"], path: "Tests/StorageWorker"),
     .testTarget(name: "GessoTests", dependencies: ["Gesso", "storage-worker"], resources: [.copy("Frames")]),
-    .testTarget(name: "GessoRedisTests", dependencies: ["GessoRedis"]),
+    .testTarget(name: "GessoRedisTests", dependencies: ["GessoRedis", "storage-worker"]),
     .testTarget(name: "GessoScenesTests", dependencies: ["GessoScenes"]),
     .testTarget(name: "GessoCommandTests", dependencies: ["Gesso", "GessoCommand"]),
   ],

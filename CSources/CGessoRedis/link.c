@@ -60,7 +60,11 @@ static int begin(gesso_link *link, int family, const struct sockaddr *address, s
     int yes = 1;
     if (family != AF_UNIX) setsockopt(link->file, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
     if (connect(link->file, address, length) == 0 || errno == EINPROGRESS || errno == EINTR) return GESSO_LINK_DONE;
-    return fail_by_number(link, "cannot connect", errno);
+    fail_by_number(link, "cannot connect", errno);
+    /* A socket that was never connected would look as if it could be written to. */
+    close(link->file);
+    link->file = -1;
+    return GESSO_LINK_FAILED;
 }
 
 /* The next of a host's addresses. */
@@ -81,6 +85,7 @@ static int prepare_tls(gesso_link *link, const gesso_link_options *options)
     if (!link->context) return fail_by_tls(link, "no TLS");
     SSL_CTX_set_min_proto_version(link->context, TLS1_2_VERSION);
     SSL_CTX_set_verify(link->context, SSL_VERIFY_PEER, NULL);
+    SSL_CTX_set_options(link->context, SSL_OP_NO_RENEGOTIATION);
     SSL_CTX_set_mode(link->context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
     int fine = options->authorities ? SSL_CTX_load_verify_locations(link->context, options->authorities, NULL)
                                     : SSL_CTX_set_default_verify_paths(link->context);
@@ -113,8 +118,11 @@ gesso_link *gesso_link_open(const gesso_link_options *options)
             return link;
         }
         strcpy(address.sun_path, options->path);
-        if (begin(link, AF_UNIX, (struct sockaddr *)&address, sizeof address) != GESSO_LINK_DONE)
-            fail_by_number(link, options->path, errno), close(link->file), link->file = -1;
+        if (begin(link, AF_UNIX, (struct sockaddr *)&address, sizeof address) != GESSO_LINK_DONE) {
+            char why[sizeof link->error];
+            memcpy(why, link->error, sizeof why);
+            fail(link, options->path, why);
+        }
         return link;
     }
     if (options->is_secure && prepare_tls(link, options) != GESSO_LINK_DONE) return link;

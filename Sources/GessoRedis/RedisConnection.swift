@@ -1,5 +1,4 @@
 #if Redis
-  internal import CGessoRedis
   internal import CGessoSystem
   import Foundation
   import Gesso
@@ -28,9 +27,11 @@
 
     private struct State {
       var queue: [Request] = []
+      /// Requests that have not ended, and their bytes.
+      var count = 0
       var byteCount = 0
       var isStopped = false
-      /// Failures since the last answer, and until when nothing is tried.
+      /// Failures since the last answer that came in time, and until when nothing is tried.
       var failures = 0
       var restsUntil: Int64 = 0
       var reason = ""
@@ -44,18 +45,19 @@
 
     let configuration: RedisConfiguration
     private let state = Lock(State())
-    /// Wakes the thread.
-    private let event: Int32
+    /// Wakes the thread; -1 if the process has no descriptor left: then there is none.
+    let event: Int32
 
     init(_ configuration: RedisConfiguration) {
       self.configuration = configuration
       event = gesso_eventfd()
+      guard event >= 0 else { return }
       let thread = Thread { [self] in RedisLink(self).run() }
       thread.name = "gesso.redis"
       thread.start()
     }
 
-    deinit { close(event) }
+    deinit { if event >= 0 { close(event) } }
 
     /// Ends the thread; who waits is told.
     func stop() {
@@ -63,9 +65,9 @@
       wake()
     }
 
-    private func wake() {
+    func wake() {
       var one: UInt64 = 1
-      _ = write(event, &one, 8)
+      if event >= 0 { _ = write(event, &one, 8) }
     }
 
     /// How often a connection was made.
@@ -74,14 +76,22 @@
     /// Asks for something; never waits. `finish` is called once, on another thread, or before this returns if it is refused.
     func submit(_ kind: Request.Kind, byteCount: Int, timeout: Duration? = nil, finish: @escaping Finish) {
       let deadline = MonotonicClock.time(after: timeout ?? configuration.timeout)
-      let request = Request(kind: kind, byteCount: byteCount, deadline: deadline, finish: finish)
       let error = state.withLock { state -> RedisError? in
+        if event < 0 { return .notConnected("the process may open no more files") }
         if state.isStopped { return .notConnected("it was closed") }
         if state.restsUntil > MonotonicClock.now { return .resting(state.reason) }
         guard state.byteCount == 0 || state.byteCount + byteCount <= configuration.queueLimit,
-          state.queue.count < Self.mostWaiting
+          state.count < Self.mostWaiting
         else { return .queueFull }
-        state.queue.append(request)
+        state.queue.append(
+          Request(kind: kind, byteCount: byteCount, deadline: deadline) { [self] result in
+            self.state.withLock { state in
+              state.count -= 1
+              state.byteCount -= byteCount
+            }
+            finish(result)
+          })
+        state.count += 1
         state.byteCount += byteCount
         return nil
       }
@@ -90,31 +100,26 @@
 
     // MARK: For the thread
 
-    var descriptor: Int32 { event }
-
     /// What was asked for since; `nil`: it is over.
     func takeQueue() -> [Request]? {
       state.withLock { state in
-        defer { (state.queue, state.byteCount) = ([], 0) }
-        if state.isStopped, state.queue.isEmpty { return nil }
-        return state.queue
+        defer { state.queue = [] }
+        return state.isStopped && state.queue.isEmpty ? nil : state.queue
       }
     }
 
-    /// The deadline of what waits to be sent.
-    var firstDeadline: Int64 { state.withLock { $0.queue.map(\.deadline).min() ?? .max } }
-
     func noteConnected() { state.withLock { $0.connections += 1 } }
 
+    /// An answer came in time.
     func noteAnswer() { state.withLock { ($0.failures, $0.restsUntil) = (0, 0) } }
 
-    /// - Parameter isFinal: the connection is lost, and is not tried again at once.
-    func noteFailure(_ error: RedisError, isFinal: Bool) {
+    /// - Parameter isLost: the connection is, and is not tried again at once.
+    func noteFailure(_ error: RedisError, isLost: Bool) {
       state.withLock { state in
         state.failures += 1
         state.reason = error.description
-        guard isFinal || state.failures >= Self.patience else { return }
-        let times = min(max(0, isFinal ? state.failures - 1 : state.failures - Self.patience), 10)
+        guard isLost || state.failures >= Self.patience else { return }
+        let times = min(max(0, isLost ? state.failures - 1 : state.failures - Self.patience), 10)
         // Not all clients of a server that comes back at the same moment.
         let rest = min(Self.longestRest, 50_000_000 << Int64(times))
         state.restsUntil = MonotonicClock.now + Int64.random(in: rest / 2...rest)

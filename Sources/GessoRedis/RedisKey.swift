@@ -35,6 +35,10 @@
     /// Whether a name is that of a selected key; `nil`: its record has to be looked at.
     static func isSelected(_ name: [UInt8], _ selection: KeySelection, prefix: [UInt8]) -> Bool? {
       guard name.count >= prefix.count + hashLength, name.starts(with: prefix) else { return false }
+      // Others may have names that begin so.
+      let end = name.suffix(hashLength)
+      guard end.first == UInt8(ascii: ":"), end.dropFirst().allSatisfy({ "0123456789abcdef".utf8.contains($0) })
+      else { return false }
       let identity = name[prefix.count..<name.count - hashLength]
       guard identity.count < longest else { return nil }
       switch selection {

@@ -82,7 +82,7 @@
         counters.misses.add(1, ordering: .relaxed)
         return nil
       }
-      guard let blob = Self.blob(in: value, of: key) else {
+      guard let blob = Self.blob(in: value, of: key), blob.count <= configuration.largestBlob else {
         counters.foreign.add(1, ordering: .relaxed)
         counters.misses.add(1, ordering: .relaxed)
         return nil
@@ -116,13 +116,13 @@
       value += blob
       let lifetime = configuration.lifetime.map { duration -> [[UInt8]] in
         let (seconds, attoseconds) = duration.components
-        let milliseconds = seconds.multipliedReportingOverflow(by: 1000)
-        let time =
-          milliseconds.overflow ? Int64.max >> 20 : milliseconds.partialValue + attoseconds / 1_000_000_000_000_000
+        let time = min(max(0, seconds), 1 << 40) * 1000 + attoseconds / 1_000_000_000_000_000
         return [Array("PX".utf8), Array("\(max(1, time))".utf8)]
       }
       let arguments = [Array("SET".utf8), RedisKey.bytes(key, prefix: prefix), value] + (lifetime ?? [])
-      _ = try await ask(.command(arguments), byteCount: value.count)
+      guard try await ask(.command(arguments), byteCount: value.count) == .text("OK") else {
+        throw .refused("no answer to SET")
+      }
     }
 
     /// Removes one.
@@ -137,6 +137,7 @@
       let pattern = RedisKey.pattern(selection, prefix: prefix)
       var cursor = Array("0".utf8)
       repeat {
+        if Task.isCancelled { throw .notConnected("it was cancelled") }
         let reply = try await ask(
           "SCAN", cursor, Array("MATCH".utf8), pattern, Array("COUNT".utf8), Array("1000".utf8), timeout: .seconds(1))
         guard case .list(let parts) = reply, parts.count == 2, case .bytes(let next) = parts[0],
@@ -155,9 +156,15 @@
       if let isSelected = RedisKey.isSelected(name, selection, prefix: prefix) { return isSelected }
       // A long key, of which the name has the beginning.
       let end = Array("\(BlobRecord.headLength + (2 << 20))".utf8)
-      guard case .bytes(let bytes) = try await ask("GETRANGE", name, Array("0".utf8), end, timeout: .seconds(1)) else {
-        return false
+      let head: RedisReply
+      do throws(RedisError) {
+        head = try await ask("GETRANGE", name, Array("0".utf8), end, timeout: .seconds(1))
+      } catch {
+        // No value at all, but somebody's list.
+        if case .refused = error { return false }
+        throw error
       }
+      guard case .bytes(let bytes) = head else { return false }
       return bytes.withUnsafeBytes { bytes in
         guard let record = BlobRecord(verifying: bytes) else { return false }
         let key = bytes[BlobRecord.headLength..<BlobRecord.headLength + record.keyLength]

@@ -48,35 +48,36 @@
     func kill() {
       guard let process else { return }
       Foundation.kill(process.processIdentifier, SIGKILL)
-      process.waitUntilExit()
+      for _ in 0..<5000 where process.isRunning { usleep(1000) }
       self.process = nil
     }
 
     /// What the server's own client answers.
     @discardableResult
     func command(_ arguments: String..., password: String? = nil) async throws -> String {
-      try await run(arguments, password: password)
+      let options = ["-s", socket] + (password.map { ["-a", $0, "--no-auth-warning"] } ?? [])
+      return try await Self.output(of: "/usr/bin/redis-cli", options + arguments)
     }
 
-    /// On a thread of its own: it may take long, and those of tasks are few.
-    private func run(_ arguments: [String], password: String?) async throws -> String {
-      let socket = socket
+    /// What a program prints. On a thread of its own: it may take long, and those of tasks are few.
+    static func output(of program: String, _ arguments: [String]) async throws -> String {
       let result: Result<String, any Error> = await callback { finish in
-        Thread.detachNewThread { finish(Result { try Self.output(socket, arguments, password) }) }
+        Thread.detachNewThread {
+          finish(
+            Result {
+              let process = Process(), output = Pipe()
+              process.executableURL = URL(fileURLWithPath: program)
+              process.arguments = arguments
+              process.standardOutput = output
+              process.standardError = FileHandle.nullDevice
+              try process.run()
+              let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
+              process.waitUntilExit()
+              return String(decoding: bytes, as: UTF8.self)
+            })
+        }
       }
       return try result.get()
-    }
-
-    private static func output(_ socket: String, _ arguments: [String], _ password: String?) throws -> String {
-      let process = Process(), output = Pipe()
-      process.executableURL = URL(fileURLWithPath: "/usr/bin/redis-cli")
-      process.arguments = ["-s", socket] + (password.map { ["-a", $0, "--no-auth-warning"] } ?? []) + arguments
-      process.standardOutput = output
-      process.standardError = FileHandle.nullDevice
-      try process.run()
-      let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
-      process.waitUntilExit()
-      return String(decoding: bytes, as: UTF8.self)
     }
   }
 #endif

@@ -1,6 +1,10 @@
 import Foundation
 import Gesso
 
+#if Redis
+  import GessoRedis
+#endif
+
 /// What tests of storage let die: works until it is killed, and says what is done, a line for each thing, at once.
 ///
 ///     storage-worker documents DIR FIRST      writes versions of eight documents, from a version on
@@ -8,6 +12,7 @@ import Gesso
 ///     storage-worker churn DIR SEED SECONDS   the same at random, with other processes, and checks what it reads
 ///     storage-worker descriptors DIR          uses many segments with few descriptors
 ///     storage-worker leave DIR NUMBER         puts one blob, and dies by its own hand
+///     storage-worker tiles SOCKET             draws ten tiles, unless a server has them
 let arguments = CommandLine.arguments
 let directory = URL(fileURLWithPath: arguments[2], isDirectory: true)
 let number = arguments.count > 3 ? Int(arguments[3])! : 0
@@ -164,6 +169,22 @@ case "leave":
   try cache.putNow(contents("blob\(number)", 1), for: key("blob\(number)"))
   try await cache.flush()
   kill(getpid(), SIGKILL)
+
+#if Redis
+  case "tiles":
+    let store = RedisStore(
+      RedisConfiguration(.unix(path: arguments[2]), timeout: .seconds(10), connectTimeout: .seconds(10)))
+    let drawer = CachedDrawer(.init(workers: 1, stores: [store], completions: ImmediateCompletionQueue()))
+    for number in 0..<10 {
+      let request = DrawRequest(key: "tile.\(number)", size: CGSize(width: 40, height: 30)) { context, rect in
+        context.fill(rect.insetBy(dx: CGFloat(number), dy: 2))
+      }
+      let bitmap = try await drawer.bitmap(for: request)
+      say("tile \(number) \(try bitmap.encoded(as: .png).base64EncodedString())")
+    }
+    await drawer.flush()
+    say("drawn \(drawer.statistics.draws) read \(drawer.statistics.remoteHits)")
+#endif
 
 default: fail("there is no \(arguments[1])")
 }

@@ -16,7 +16,7 @@ import sys
 import common
 
 LIBRARIES = ["rocksdb", "lmdb", "sqlite3", "libxxhash"]
-PEERS = ("file", "sqlite", "lmdb", "rocksdb")
+PEERS = ("file", "sqlite", "sqlite-tuned", "lmdb", "rocksdb", "rocksdb-tuned")
 SEED = 1
 IMAGE_BYTES, LEAST_ROOM, WARMED_BYTES = 12 << 30, 1 << 30, 512 << 20
 SMALL, SMALLER = ("500", "4000"), ("100", "300")  # the least and the most bytes of entries
@@ -26,12 +26,12 @@ def build(project, program):
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", *LIBRARIES], capture_output=True, text=True)
     if flags.returncode:
         common.fail(f"the peers are not installed\n{flags.stderr}")
-    source = project / "scripts/benches/disk_peers.c"
-    command = ["clang", "-std=gnu11", "-O2", "-fuse-ld=lld", source, *flags.stdout.split(), "-lm", "-pthread",
+    sources = [project / "scripts/benches" / name for name in ("disk_peers.c", "disk_peers_stores.c")]
+    command = ["clang", "-std=gnu11", "-O2", "-fuse-ld=lld", *sources, *flags.stdout.split(), "-lm", "-pthread",
                "-o", program]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode:
-        common.fail(f"disk_peers.c does not compile\n{result.stderr}")
+        common.fail(f"the peers do not compile\n{result.stderr}")
     return program
 
 

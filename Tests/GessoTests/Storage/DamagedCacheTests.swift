@@ -81,7 +81,7 @@ struct DamagedCacheTests {
 
   @Test(
     "does not crash or hang on files that are nobody's",
-    arguments: ["last number", "pipe", "long record", "short index"])
+    arguments: ["last number", "pipe", "long record", "long files", "short index"])
   func hostileFiles(_ kind: String) async throws {
     try await withTemporaryDirectory { directory in
       let first = directory.appendingPathComponent("00000001.segment")
@@ -89,6 +89,13 @@ struct DamagedCacheTests {
       switch kind {
       case "last number": try Data().write(to: directory.appendingPathComponent("ffffffff.segment"))
       case "pipe": #expect(mkfifo(first.path, 0o600) == 0)
+      case "long files":
+        // Of exabytes, where a file system takes them.
+        for number in 1...2 {
+          let url = directory.appendingPathComponent("0000000\(number).segment")
+          try Data().write(to: url)
+          for power in (40...62).reversed() where truncate(url.path, 1 << power) == 0 { break }
+        }
       case "long record": try writeLongRecord(first)
       default:
         // While it is open.

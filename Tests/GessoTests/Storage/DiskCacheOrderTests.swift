@@ -44,6 +44,50 @@ struct DiskCacheOrderTests {
     }
   }
 
+  @Test("is written when a flush or removal returns, though another key is put again and again")
+  func busyKey() async throws {
+    try await withTemporaryDirectory { directory in
+      var operations = FileOperations.system
+      operations.writeAt = { file, pieces, count, offset in
+        if count >= 3 { usleep(1000) }
+        return FileOperations.system.writeAt(file, pieces, count, offset)
+      }
+      let cache = DiskCache.testing(directory, operations: operations), isOver = Box(false)
+      let putting = onThread {
+        while !isOver.value {
+          try cache.putNow(Data(count: 100), for: storeKey("hot"))
+          usleep(100)
+        }
+      }
+      for _ in 0..<20 {
+        try await cache.flush()
+        try await cache.remove(storeKey("other"))
+      }
+      isOver.update { $0 = true }
+      try await putting.value
+    }
+  }
+
+  @Test("waits for no more than was asked for before, whatever is asked for meanwhile")
+  func oldest() {
+    var changes = StagedChanges()
+    let (hot, other) = (storeKey("hot"), storeKey("other"))
+    changes.put(Data([0]), for: hot)
+    for _ in 0..<5 {
+      let before = changes.version
+      let batch = changes.batch()
+      changes.put(Data([1]), for: hot)
+      changes.finish(batch)
+      #expect(changes.oldest > before, "all before the batch is written")
+    }
+    changes.put(Data([2]), for: other)
+    let version = changes.version
+    changes.put(Data([3]), for: hot)
+    #expect(changes.oldest < version)
+    changes.finish(changes.batch())
+    #expect(changes.isEmpty && changes.oldest == .max && changes.byteCount == 0 && changes.blobCount == 0)
+  }
+
   @Test("is counted right, when what is being written is dropped meanwhile")
   func droppedWhileWritten() async throws {
     try await withTemporaryDirectory { directory in

@@ -5,21 +5,32 @@ import Testing
 
 /// A process of `storage-worker`, which a test may kill.
 final class StorageWorker: Sendable {
-  // Proof of safety: `Process` guards what is used of it here by itself.
-  private nonisolated(unsafe) let process = Process()
+  private let process: pid_t
   private let log: URL
+  /// How it ended, once it has.
+  private let ended = Box<Int32?>(nil)
 
+  /// Starts it, by the system's own call: Foundation's waits for the end of one by a loop that may miss it.
   init(_ arguments: [String]) throws {
     let tests = URL(fileURLWithPath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
-    process.executableURL = tests.deletingLastPathComponent().appendingPathComponent("storage-worker")
-    process.arguments = arguments
+    let program = tests.deletingLastPathComponent().appendingPathComponent("storage-worker").path
     log = FileManager.default.temporaryDirectory.appendingPathComponent("gesso-worker-\(UUID().uuidString)")
-    try Data().write(to: log)
-    process.standardOutput = try FileHandle(forWritingTo: log)
-    try process.run()
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, log.path, O_WRONLY | O_CREAT | O_APPEND, 0o600)
+    var words = ([program] + arguments).map { strdup($0) } + [nil]
+    defer { for word in words { free(word) } }
+    var process: pid_t = 0
+    let result = posix_spawn(&process, program, &actions, nil, &words, environ)
+    guard result == 0 else { throw StorageError.system(operation: "start", path: program, code: result) }
+    self.process = process
   }
 
-  deinit { try? FileManager.default.removeItem(at: log) }
+  deinit {
+    _ = kill()
+    try? FileManager.default.removeItem(at: log)
+  }
 
   /// What it has said so far, all of it in whole lines.
   var lines: [[String]] {
@@ -28,19 +39,29 @@ final class StorageWorker: Sendable {
       .dropLast(text.hasSuffix("\n") || text.isEmpty ? 0 : 1).map { $0.split(separator: " ").map(String.init) }
   }
 
-  var isRunning: Bool { process.isRunning }
+  var isRunning: Bool {
+    ended.update { ended in
+      var status: Int32 = 0
+      if ended == nil, waitpid(process, &status, WNOHANG) == process { ended = status }
+    }
+    return ended.value == nil
+  }
 
   /// Kills it, and returns what it has said.
+  @discardableResult
   func kill() -> [[String]] {
-    Foundation.kill(process.processIdentifier, SIGKILL)
-    process.waitUntilExit()
+    while isRunning {
+      Foundation.kill(process, SIGKILL)
+      usleep(200)
+    }
     return lines
   }
 
-  /// Waits for its end.
+  /// Waits for its end. Of one that a signal has ended the status is that of a shell, 128 and more.
   func end() async -> (status: Int32, lines: [[String]]) {
-    while process.isRunning { try? await Task.sleep(for: .milliseconds(5)) }
-    return (process.terminationStatus, lines)
+    while isRunning { try? await Task.sleep(for: .milliseconds(5)) }
+    let status = ended.value!
+    return (status & 0x7F == 0 ? (status >> 8) & 0xFF : 128 + status & 0x7F, lines)
   }
 }
 

@@ -35,7 +35,12 @@ extension CacheWriter {
     }
     isOver = true
     let usual = directory.index.limits.segmentLength
-    if length <= usual - SegmentFile.headLength, try adopt(length, usual, state, in: directory) { return }
+    // After a power cut the index's numbers may be older than segments are: a new one is the newest all the same.
+    let numbers = try directory.segmentNumbers()
+    state.segment = max(state.segment, numbers.last ?? 0)
+    if length <= usual - SegmentFile.headLength, try adopt(length, usual, among: numbers, &state, in: directory) {
+      return
+    }
     let capacity = max(usual, SegmentFile.headLength + length)
     while true {
       guard state.segment < SegmentFile.mostNumber else {
@@ -83,23 +88,24 @@ extension CacheWriter {
   /// which there is nothing removed. For those who hold the lock of the cache.
   /// - Returns: whether there is one.
   private func adopt(
-    _ length: Int, _ capacity: Int, _ state: IndexFile.State, in directory: CacheDirectory
+    _ length: Int, _ capacity: Int, among numbers: [UInt32], _ state: inout IndexFile.State,
+    in directory: CacheDirectory
   ) throws(FileFailure) -> Bool {
-    for number in try directory.segmentNumbers().reversed() where !complete.contains(number) {
+    for number in numbers.reversed() where !complete.contains(number) {
       guard let segment = try claim(number, in: directory) else { continue }
       let head = try segment.head()
+      if let head, head.sequence > state.sequence { state.sequence = head.sequence + (1 << 32) }
       if let head, head.completeLength != 0 {
         complete.insert(number)
         continue
       }
-      var count = 0
-      let end = try segment.forEachRecord { (_, _, _) throws(FileFailure) in
-        count += 1
-        return true
-      }
+      let (end, count) = try segment.intactEnd()
       guard let head, count > 0 else {
         // What has no head may have records that the index knows.
-        if count == 0 { _ = operations.unlink(directory.directory.number, segment.name) }
+        if count == 0 {
+          _ = operations.unlink(directory.directory.number, segment.name)
+          directory.closeSegment(number)
+        }
         complete.insert(number)
         continue
       }

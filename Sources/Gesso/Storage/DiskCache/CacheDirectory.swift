@@ -106,7 +106,7 @@ final class CacheDirectory: Sendable {
     var information = stat()
     let bytes = ((try? numbers(in: directory, operations)) ?? []).reduce(0) { sum, number in
       let result = operations.statusOfEntry(directory.number, SegmentFile.name(number), &information)
-      return sum + (result < 0 ? 0 : Int(information.st_size))
+      return sum + (result < 0 ? 0 : room(information))
     }
     return DiskCacheLimits(byteCount: max(DiskCacheLimits().byteCount, 2 * bytes))
   }
@@ -251,6 +251,11 @@ final class CacheDirectory: Sendable {
     let lastWritten: Int
   }
 
+  /// What a file takes, or will; of one whose length is nonsense, more than any quota.
+  private static func room(_ information: stat) -> Int {
+    max(min(Int(information.st_size), 1 << 50), min(Int(information.st_blocks), 1 << 40) * 512)
+  }
+
   /// All segments, the oldest first, and the bytes that the index takes.
   func rooms() throws(FileFailure) -> (segments: [Room], index: Int) {
     var segments: [Room] = []
@@ -259,7 +264,7 @@ final class CacheDirectory: Sendable {
       guard operations.statusOfEntry(directory.number, SegmentFile.name(number), &information) >= 0 else { continue }
       segments.append(
         Room(
-          number: number, byteCount: max(Int(information.st_size), Int(information.st_blocks) * 512),
+          number: number, byteCount: Self.room(information),
           lastWritten: information.st_mtim.tv_sec))
     }
     // All of it, though what was never written takes no room yet.
@@ -296,7 +301,11 @@ final class CacheDirectory: Sendable {
       else { return .nothing }
       guard placed.slot.keyLength == UInt32(key.count) else { return .otherKey }
       let found = try read(placed, key)
-      if case .damaged = found, attempt == 0 { continue }
+      if case .damaged = found, attempt == 0 {
+        // Nor is it in a file that another one has taken the name of.
+        closeSegment(placed.slot.segment)
+        continue
+      }
       return found
     }
     return .nothing

@@ -53,8 +53,6 @@ final class CacheWriter {
     core.stage.finish(batch)
     failures = 0
     core.note(nil)
-    // What is written is written, whether or not there is room for it: that is tried again with the next.
-    if isOver { try? shrink() }
   }
 
   /// Whether it may go better if it is tried again.
@@ -76,20 +74,40 @@ final class CacheWriter {
   private func commit(_ batch: StagedChanges.Batch) throws(FileFailure) {
     let directory = try core.directoryForWriting()
     if active?.directory !== directory { active = nil }
-    // A process that was killed may have left more than there should be, and this one would add to it.
+    // A process that was killed may have left more than there should be, and this one would add to it. If it fails, what
+    // there is to be written is written all the same.
     if isOver { try? shrink() }
     for selection in batch.selections { try remove(selection.selection, in: directory) }
-    let changes = batch.changes.map { StoredRecord($0, core.options) }
+    if !batch.damaged.isEmpty { try forget(batch.damaged, in: directory) }
+    var rest = batch.changes.map { StoredRecord($0, core.options) }[...]
+    while !rest.isEmpty {
+      // No more than a segment at a time, and then there is room for the next.
+      var (length, count) = (0, 0)
+      for record in rest {
+        length += record.record.paddedLength
+        if count > 0, length > directory.index.limits.segmentLength - SegmentFile.headLength { break }
+        count += 1
+      }
+      try directory.exclusively { () throws(FileFailure) in
+        var state = try beginWriting(to: directory)
+        try append(Array(rest.prefix(count)), &state, in: directory)
+        if state.count > directory.index.limits.count { isOver = true }
+      }
+      rest = rest.dropFirst(count)
+      if isOver { try? shrink() }
+    }
+    core.rebuildIfNeeded(directory)
+  }
+
+  private func forget(_ damaged: [PlacedSlot], in directory: CacheDirectory) throws(FileFailure) {
     try directory.exclusively { () throws(FileFailure) in
       var state = try beginWriting(to: directory)
-      for placed in batch.damaged where try directory.index.find(placed.slot.hash) == placed {
+      for placed in damaged where try directory.index.find(placed.slot.hash) == placed {
         try directory.index.free(placed.place)
         state.count -= 1
       }
-      try append(changes, &state, in: directory)
-      if state.count > directory.index.limits.count { isOver = true }
+      try directory.index.write(state)
     }
-    core.rebuildIfNeeded(directory)
   }
 
   /// The index's numbers, before something is written. For those who hold the lock of the cache.

@@ -31,8 +31,9 @@ struct IndexRebuild {
     var slots: [IndexSlot] = []
     var goesOn = true
     do throws(FileFailure) {
+      let end = try segment.intactEnd().end
       _ = try segment.forEachRecord { (record, key, offset) throws(FileFailure) in
-        if let stored = StoredKey(key) {
+        if offset < end, let stored = StoredKey(key) {
           slots.append(
             IndexSlot(record, hash: options.rehash(stored.hash), segment: segment.number, offset: offset))
         }

@@ -139,6 +139,19 @@ struct SegmentFile {
     }
   }
 
+  /// Where the last record ends that is whole, and how many there are: who was killed may have written a part of one.
+  func intactEnd() throws(FileFailure) -> (end: Int, count: Int) {
+    var last: (record: BlobRecord, offset: Int)?
+    var count = 0
+    let end = try forEachRecord { (record, _, offset) throws(FileFailure) in
+      last = (record, offset)
+      count += 1
+      return true
+    }
+    if let last, try blob(of: last.record, at: last.offset) == nil { return (last.offset, count - 1) }
+    return (end, count)
+  }
+
   /// The blob of a record that was found at a place; `nil`: damaged.
   func blob(of record: BlobRecord, at offset: Int) throws(FileFailure) -> [UInt8]? {
     guard try length() >= offset + record.length else { return nil }

@@ -81,7 +81,10 @@ struct StagedChanges {
     selections.append((selection, version))
   }
 
-  mutating func note(_ slots: [PlacedSlot]) { damaged += slots }
+  mutating func note(_ slots: [PlacedSlot]) {
+    // Of many that cannot be forgotten now, the rest is found again.
+    if damaged.count < 4096 { damaged += slots }
+  }
 
   private mutating func set(_ key: BitmapKey, _ blob: Data?) {
     version += 1
@@ -123,12 +126,23 @@ struct StagedChanges {
   mutating func finish(_ batch: Batch) {
     for change in batch.changes {
       // What was asked for meanwhile is still to be done.
-      guard let current = changes[change.key], current.version == change.version else { continue }
+      guard let current = changes[change.key], current.due <= change.version else { continue }
+      guard current.version == change.version else {
+        postpone(current, to: change.version + 1)
+        continue
+      }
       count(current, -1)
       changes[change.key] = nil
     }
     while let first = order.first, changes[first.key]?.due != first.due { order.removeFirst() }
     if let last = batch.selections.last { selections.removeAll { $0.version <= last.version } }
+  }
+
+  /// What was due is done, and something newer of the key is not.
+  private mutating func postpone(_ change: Change, to due: Int) {
+    changes[change.key] = Change(key: change.key, blob: change.blob, version: change.version, due: due)
+    let place = order.firstIndex { $0.due > due } ?? order.endIndex
+    order.insert((change.key, due), at: place)
   }
 
   /// A batch could not be written.

@@ -58,10 +58,6 @@ extension CacheWriter {
         record.known = try directory.index.find(record.hash)
         if record.known == nil { continue }
       }
-      if !record.isCarried {
-        state.sequence += 1
-        record.record.sequence = state.sequence
-      }
       if record.record.created == 0 {
         record.record.created = now
         let (expires, isLate) = now.addingReportingOverflow(limits.lifetimeSeconds)
@@ -72,6 +68,11 @@ extension CacheWriter {
         try write(run, &state, in: directory)
         (run, runLength) = ([], 0)
         if !hasRoom(for: length, count: 1, state) { try begin(length, &state, in: directory) }
+      }
+      // Not before there is a segment for it, which may have taken the index's sequence further.
+      if !record.isCarried {
+        state.sequence += 1
+        record.record.sequence = state.sequence
       }
       run.append(record)
       runLength += length

@@ -45,6 +45,10 @@
       Issue.record("redis-server does not start: \(log)")
     }
 
+    /// Holds the server up: it takes what is sent, and answers nothing before it goes on.
+    func pause() { if let process { Foundation.kill(process.processIdentifier, SIGSTOP) } }
+    func resume() { if let process { Foundation.kill(process.processIdentifier, SIGCONT) } }
+
     func kill() {
       guard let process else { return }
       Foundation.kill(process.processIdentifier, SIGKILL)

@@ -84,7 +84,7 @@ struct DiskCacheFaultTests {
     try await run(quiet, "none")
     let count = quiet.count
     #expect(count > 300)
-    let step = testsAllFaults ? 1 : 17
+    let step = testsAllFaults ? 1 : 29
     for place in stride(from: isOnce ? 1 : 2, through: count, by: step) {
       // A code after the other: all of them, with time.
       let turns = testsAllFaults ? 14 : 1

@@ -88,7 +88,11 @@
         (link, phase) = (opened, .connecting)
       }
       if phase == .connecting { try connect() }
-      if phase == .ready { send() }
+      if phase == .ready {
+        // First, so that a connection which has ended meanwhile is not taken for those who ask now.
+        try receive()
+        send()
+      }
       guard phase != .closed, phase != .opening, phase != .connecting else { return }
       try flush()
       try receive()
@@ -271,6 +275,8 @@
     }
 
     private func wait() {
+      // An idle connection has ended, and somebody wants another one.
+      if phase == .closed, !pending.isEmpty { return }
       let waiting = sent.lazy.flatMap { $0.waiters.lazy.filter { $0.finish != nil }.map(\.deadline) }
       let deadline = min(
         waiting.min() ?? .max, pending.lazy.map(\.deadline).min() ?? .max, phaseDeadline,

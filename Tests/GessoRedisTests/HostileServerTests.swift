@@ -10,6 +10,10 @@
     let path = FileManager.default.temporaryDirectory.path + "/gesso-fake-\(UUID().uuidString.prefix(8))"
     private let listener: Int32
     private let accepted = Lock(0)
+    private let ended = Lock(0)
+
+    /// How many connections have ended.
+    var endings: Int { ended.withLock { $0 } }
 
     /// How many have connected.
     var connections: Int { accepted.withLock { $0 } }
@@ -30,9 +34,10 @@
           let file = accept(listener, nil, nil)
           if file < 0 { return }
           accepted.withLock { $0 += 1 }
-          Thread.detachNewThread {
+          Thread.detachNewThread { [self] in
             serve(file)
             close(file)
+            self.ended.withLock { $0 += 1 }
           }
         }
       }
@@ -190,13 +195,12 @@
         say(file, "+PONG\r\n")
         guard hear(file) else { return }
         say(file, "*1\r\n$-1\r\n")
-        usleep(20_000)
       }
       defer { server.stop() }
       let store = server.store(timeout: .seconds(20))
-      for _ in 0..<5 {
+      for number in 1...5 {
         #expect(await outcome(store) == nil)
-        try await Task.sleep(for: .milliseconds(60))
+        while server.endings < number { try await Task.sleep(for: .milliseconds(2)) }
       }
       #expect(server.connections == 5)
     }

@@ -162,6 +162,8 @@ struct MountedDiskTests {
     try await withTemporaryDirectory { directory in
       let image = directory.appendingPathComponent("image").path, mount = directory.appendingPathComponent("mount")
       try FileManager.default.createDirectory(at: mount, withIntermediateDirectories: false)
+      // Also when something fails on the way.
+      defer { _ = try? shell("umount -l '\(mount.path)'") }
       #expect(try shell("truncate -s 128M '\(image)' && mkfs.ext4 -q -F '\(image)'") == 0)
       var documents = WorkerHistory(), blobs = WorkerHistory(), random = SeededGenerator(state: 4)
       for cut in 0..<(testsAllFaults ? 50 : 5) {

@@ -24,17 +24,6 @@ func key(_ name: String) -> BitmapKey {
   DrawRequest(key: name, size: CGSize(width: 8, height: 8), scale: 1) { _, _ in }.cacheKey
 }
 
-/// Bytes that say what they are, and by their sum whether they are whole.
-func contents(_ name: String, _ version: Int) -> Data {
-  var bytes = [UInt8]("\(name) \(version) ".utf8)
-  let head = bytes.count, count = 2000 + (version * 7919) % 60_000
-  bytes += [UInt8](repeating: UInt8(truncatingIfNeeded: version), count: count)
-  for place in stride(from: head, to: head + count, by: 61) {
-    bytes[place] = UInt8(truncatingIfNeeded: place &* version)
-  }
-  return Data(bytes)
-}
-
 /// The version of bytes that are whole; `nil`: they are not what was put.
 func version(of bytes: Data, _ name: String) -> Int? {
   let words = bytes.prefix(64).split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)

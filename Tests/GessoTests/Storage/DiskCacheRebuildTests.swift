@@ -253,13 +253,7 @@ struct DiskCacheRebuildTests {
       try await second!.remove(storeKey("k"))
       try await second!.fill(names(30, "s"), count: 4000)
       second = nil
-      let last = directory.files(".segment").last!.path
-      #expect(
-        await eventually {
-          let file = open(last, O_RDONLY)
-          defer { close(file) }
-          return flock(file, LOCK_EX | LOCK_NB) == 0
-        })
+      #expect(await eventually { isUnlocked(directory.files(".segment").last!) })
       try FileManager.default.removeItem(at: index(directory))
       let held = HeldRebuild()
       let cache = DiskCache.testing(directory, limits: limits, operations: held.operations)
@@ -293,6 +287,46 @@ struct DiskCacheRebuildTests {
       let next = DiskCache.testing(directory, limits: limits)
       #expect(await isRebuilt(next))
       #expect(try next.found(names(50, "r24"), version: 1, count: 4000) == 50, "and not the version before")
+      withExtendedLifetime(first) {}
+    }
+  }
+
+  @Test("or set back while it is in use, keeps the newest of what is put")
+  func setBack() async throws {
+    try await withTemporaryDirectory { directory in
+      let cache = DiskCache.testing(directory)
+      try await cache.fill(names(20))
+      let numbers = try Data(contentsOf: index(directory))[64..<128]
+      // Another segment, of which the sequence is a later one.
+      try await cache.fill(names(20), version: 1, count: 900_000)
+      try index(directory).edit { $0.replaceSubrange(64..<128, with: numbers) }
+      try await cache.fill(names(20), version: 2)
+      try FileManager.default.removeItem(at: index(directory))
+      let next = DiskCache.testing(directory)
+      #expect(await isRebuilt(next))
+      #expect(try next.found(names(20), version: 2) == 20)
+    }
+  }
+
+  @Test("goes on with that after failures, though nobody writes")
+  func failures() async throws {
+    try await withTemporaryDirectory { directory in
+      try await DiskCache.testing(directory).fill(names(100))
+      try FileManager.default.removeItem(at: index(directory))
+      let looks = Box(0)
+      var operations = FileOperations.system
+      operations.readAt = { file, pieces, count, offset in
+        if pieces[0].iov_len == 4096 {
+          looks.increment()
+          if looks.value <= 3 { return -Int(ENOMEM) }
+        }
+        return FileOperations.system.readAt(file, pieces, count, offset)
+      }
+      let cache = DiskCache.testing(directory, operations: operations)
+      _ = try cache.statistics()
+      #expect(await isRebuilt(cache))
+      #expect(looks.value > 3)
+      #expect(try cache.found(names(100)) == 100)
     }
   }
 }

@@ -230,6 +230,27 @@ struct DiskCacheTests {
     }
   }
 
+  @Test("drops what is too old, and nothing else though another process holds an old segment")
+  func oldSegments() async throws {
+    try await withTemporaryDirectory { directory in
+      let limits = DiskCacheLimits(lifetime: .seconds(60))
+      let idle = DiskCache.testing(directory, limits: limits)
+      try await idle.fill(["old"])
+      let old = try #require(directory.files(".segment").first)
+      // One that nobody holds, and that is young.
+      var ended: DiskCache? = DiskCache.testing(directory, limits: limits)
+      try await ended!.fill(names(20))
+      ended = nil
+      #expect(await eventually { isUnlocked(directory.files(".segment").last!) })
+      let cache = DiskCache.testing(directory, limits: limits)
+      try FileManager.default.setAttributes(
+        [.modificationDate: Date(timeIntervalSinceNow: -1000)], ofItemAtPath: old.path)
+      try await cache.prune()
+      #expect(try cache.found(names(20)) == 20)
+      withExtendedLifetime(idle) {}
+    }
+  }
+
   @Test("takes over other limits, and finds the records again for which the index is made anew")
   func changedLimits() async throws {
     try await withTemporaryDirectory { directory in

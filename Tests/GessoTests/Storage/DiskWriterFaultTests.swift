@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Gesso
+@testable import storage_worker
 
 @Suite("A disk writer whose system fails")
 struct DiskWriterFaultTests {
@@ -189,7 +190,7 @@ struct MountedDiskTests {
         for name in (0..<50).map({ "blob\($0)" }) {
           // An older one may be there; but no other.
           guard let blob = try cache!.blobNow(for: storeKey(name)) else { continue }
-          #expect((0...blobs.last).contains { blob == workerContents(name, $0) }, "\(name) after \(cut) cuts")
+          #expect((0...blobs.last).contains { blob == contents(name, $0) }, "\(name) after \(cut) cuts")
         }
         try await cache!.fill(["after"])
         #expect(try cache!.found(["after"]) == 1)

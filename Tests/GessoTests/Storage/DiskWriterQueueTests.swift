@@ -53,6 +53,26 @@ struct DiskWriterQueueTests {
     }
   }
 
+  @Test("is done however much of it waits, and a barrier comes after all that came before, and waits for nothing after")
+  func crowds() async throws {
+    try await withTemporaryDirectory { directory in
+      let writer = writer(directory), done = Box(0), held = Held(gate: Gate())
+      for number in 0..<3000 {
+        let location = StorageLocation.allCases[number % 3]
+        writer.write(Data([UInt8(number & 255)]), to: location, named: "\(number % 1000)") { _ in done.increment() }
+      }
+      await writer.barrier(.cache)
+      await writer.barrier(.documents)
+      await writer.barrier(.temporary)
+      #expect(done.value == 3000)
+      writer.write(Data([1]), to: .cache, completion: nil)
+      writer.write(held, to: .documents, completion: nil)
+      await writer.barrier(.cache)
+      held.gate.open()
+      await writer.barrier(.documents)
+    }
+  }
+
   @Test("ends as cancelled and leaves no file, or with success", arguments: StorageLocation.allCases)
   func cancelling(_ location: StorageLocation) async throws {
     try await withTemporaryDirectory { directory in

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Gesso
+@testable import storage_worker
 
 /// How often processes are killed: 500 times and more with `GESSO_KILLS=500`.
 private let kills = ProcessInfo.processInfo.environment["GESSO_KILLS"].flatMap(Int.init) ?? 20
@@ -78,7 +79,7 @@ struct KilledProcessTests {
       #expect(directory.files(".segment").count == 1, "it is gone on with")
       let cache = DiskCache.testing(directory, limits: nil)
       for number in 0..<50 {
-        #expect(try cache.blobNow(for: storeKey("blob\(number)")) == workerContents("blob\(number)", 1))
+        #expect(try cache.blobNow(for: storeKey("blob\(number)")) == contents("blob\(number)", 1))
       }
     }
   }

@@ -49,6 +49,13 @@ struct WrongBlob: Error { let name: String }
 /// `count` names.
 func names(_ count: Int, _ prefix: String = "picture") -> [String] { (0..<count).map { "\(prefix).\($0)" } }
 
+/// Whether no process holds the lock of a file.
+func isUnlocked(_ url: URL) -> Bool {
+  let file = open(url.path, O_RDONLY | O_CLOEXEC)
+  defer { close(file) }
+  return flock(file, LOCK_EX | LOCK_NB) == 0
+}
+
 extension URL {
   /// The files in a directory whose names end so.
   func files(_ ending: String) -> [URL] {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import Gesso
+@testable import storage_worker
 
 /// A process of `storage-worker`, which a test may kill.
 final class StorageWorker: Sendable {
@@ -65,17 +66,6 @@ final class StorageWorker: Sendable {
   }
 }
 
-/// The bytes that a worker has for a version of a name.
-func workerContents(_ name: String, _ version: Int) -> Data {
-  var bytes = [UInt8]("\(name) \(version) ".utf8)
-  let head = bytes.count, count = 2000 + (version * 7919) % 60_000
-  bytes += [UInt8](repeating: UInt8(truncatingIfNeeded: version), count: count)
-  for place in stride(from: head, to: head + count, by: 61) {
-    bytes[place] = UInt8(truncatingIfNeeded: place &* version)
-  }
-  return Data(bytes)
-}
-
 /// What workers have said, by name, over several of them.
 struct WorkerHistory {
   /// The last version that is known to be written; 0: none.
@@ -108,6 +98,6 @@ struct WorkerHistory {
 
   /// Which version of a name bytes are; `nil`: none that may be.
   func version(of bytes: Data, _ name: String) -> Int? {
-    (begun[name] ?? []).union(done[name].map { [$0] } ?? []).first { bytes == workerContents(name, $0) }
+    (begun[name] ?? []).union(done[name].map { [$0] } ?? []).first { bytes == contents(name, $0) }
   }
 }

@@ -24,12 +24,14 @@ extension CacheWriter {
   func hasRoom(for length: Int, count: Int, _ state: IndexFile.State) -> Bool {
     guard let active else { return false }
     return active.position + length <= active.capacity && active.count + count <= active.mostRecords
-      && state.sequence - active.sequence < ActiveSegment.mostSequences
+      && (active.sequence..<active.sequence + ActiveSegment.mostSequences).contains(state.sequence)
   }
 
   /// Begins a segment, or goes on with one in which a process has died. For those who hold the lock of the cache.
   func begin(_ length: Int, _ state: inout IndexFile.State, in directory: CacheDirectory) throws(FileFailure) {
     if let active {
+      // Somebody has set the index back.
+      if state.sequence < active.sequence { state.sequence = active.sequence + (1 << 32) }
       try finish(active)
       self.active = nil
     }
@@ -113,7 +115,7 @@ extension CacheWriter {
         segment: segment, capacity: max(capacity, end), sequence: head.sequence, position: end, count: count,
         directory: directory)
       active = found
-      if state.sequence >= head.sequence, hasRoom(for: length, count: 1, state) { return true }
+      if hasRoom(for: length, count: 1, state) { return true }
       active = nil
       try finish(found)
     }

@@ -11,7 +11,7 @@ import Foundation
 ///     24 u64  sequence: of two records of one key the higher one counts
 ///     32 u32  created        36  u32 expires, 0 for never: seconds since 1970
 ///     40 u64  XXH3 of the blob
-package struct BlobRecord {
+package struct BlobRecord: Expiring {
   package enum Kind: UInt8 {
     /// A key and its blob.
     case blob = 1
@@ -38,9 +38,6 @@ package struct BlobRecord {
 
   /// Bytes in a segment.
   var paddedLength: Int { (length + 7) & ~7 }
-
-  /// Whether it is over. What was made in the future was made by a clock that has been set back since: it may be of any age.
-  func isExpired(at now: UInt32) -> Bool { created > now || (expires != 0 && expires <= now) }
 
   /// Writes the head before a key that is there already.
   /// - Parameter bytes: head and key.
@@ -92,6 +89,18 @@ package struct BlobRecord {
   package func matches(blob: UnsafeRawBufferPointer) -> Bool { blob.count == blobLength && Self.hash(blob) == blobHash }
 
   static func hash(_ bytes: UnsafeRawBufferPointer) -> UInt64 { gesso_hash_bytes(bytes.baseAddress, bytes.count).low }
+}
+
+/// What counts for some time only, in seconds since 1970.
+protocol Expiring {
+  var created: UInt32 { get }
+  /// 0: never.
+  var expires: UInt32 { get }
+}
+
+extension Expiring {
+  /// Whether it is over. What was made in the future was made by a clock that has been set back since: it may be of any age.
+  func isExpired(at now: UInt32) -> Bool { created > now || (expires != 0 && expires <= now) }
 }
 
 extension UnsafeRawBufferPointer {

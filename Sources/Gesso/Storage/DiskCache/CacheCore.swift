@@ -114,7 +114,7 @@ final class CacheCore: Sendable {
   // MARK: Rebuilding
 
   /// Finds the records again of an index that was lost, in the background, unless that is being done.
-  func rebuildIfNeeded(_ directory: CacheDirectory) {
+  private func rebuildIfNeeded(_ directory: CacheDirectory) {
     guard !directory.isReadOnly, (try? directory.index.state())??.isRebuilding == true else { return }
     let begins = state.withLock { state in
       defer { state.isRebuilding = true }
@@ -122,8 +122,12 @@ final class CacheCore: Sendable {
     }
     guard begins else { return }
     let thread = Thread { [self] in
-      IndexRebuild(directory: directory, options: options, isStopped: { [self] in isClosed.load(ordering: .relaxed) })
-        .run()
+      let rebuild = IndexRebuild(
+        directory: directory, options: options, isStopped: { [self] in isClosed.load(ordering: .relaxed) })
+      // What fails once may go better later; and another process that is at it may die.
+      while !rebuild.run() {
+        for _ in 0..<max(1, options.retryDelay / 20_000_000) where !rebuild.isStopped() { usleep(20_000) }
+      }
       state.withLock { $0.isRebuilding = false }
     }
     thread.name = "gesso.rebuild"

@@ -165,8 +165,8 @@ final class CacheDirectory: Sendable {
       && own.st_ino == named.st_ino && own.st_dev == named.st_dev
   }
 
-  /// Forgets all that an index knows that cannot be rebuilt. For those who hold the lock.
-  func giveUpRebuilding(_ state: inout IndexFile.State) throws(FileFailure) {
+  /// Forgets all that the index knows, and what it may still have found. For those who hold the lock.
+  func forgetAll(_ state: inout IndexFile.State) throws(FileFailure) {
     try index.removeAll()
     (state.count, state.isRebuilding) = (0, false)
     try index.write(state)

@@ -119,31 +119,32 @@ extension CacheWriter {
         isSwept = true
         continue
       }
-      let hasOld = limits.lifetime != nil && segments.contains { isOld($0, limits) }
       // The next segment has its room already; one more may be begun while another one goes.
-      guard room > limits.byteCount - limits.segmentLength || isOverCount || hasOld,
-        try evictOldest(in: directory, among: segments.map(\.number))
-      else { break }
+      let isTooMuch = room > limits.byteCount - limits.segmentLength || isOverCount
+      // Otherwise those alone that are old, of which another process may hold one.
+      let candidates = isTooMuch ? segments : segments.filter { isOld($0, limits) }
+      guard try evictOldest(of: candidates.map(\.number), among: segments.map(\.number), in: directory) else { break }
     }
     isOver = false
   }
 
   private func isOld(_ segment: CacheDirectory.Room, _ limits: DiskCacheLimits) -> Bool {
-    segment.number != active?.segment.number
+    limits.lifetime != nil && segment.number != active?.segment.number
       && segment.lastWritten + Int(limits.lifetimeSeconds) <= Int(operations.now())
   }
 
   /// Makes room on a disk that is full.
   func evictOldest() throws(FileFailure) -> Bool {
     let directory = try core.directoryForWriting()
-    return try evictOldest(in: directory, among: try directory.segmentNumbers(), reinserts: false)
+    let numbers = try directory.segmentNumbers()
+    return try evictOldest(of: numbers, among: numbers, in: directory, reinserts: false)
   }
 
-  /// Removes the oldest segment that no process writes to; `false`: there is none.
+  /// Removes the oldest of some segments that no process writes to; `false`: there is none.
   private func evictOldest(
-    in directory: CacheDirectory, among numbers: [UInt32], reinserts: Bool = true
+    of candidates: [UInt32], among numbers: [UInt32], in directory: CacheDirectory, reinserts: Bool = true
   ) throws(FileFailure) -> Bool {
-    for number in numbers {
+    for number in candidates {
       let claimed = try directory.exclusively { () throws(FileFailure) in try claim(number, in: directory) }
       guard let segment = claimed else { continue }
       try evict(segment, in: directory, others: numbers.filter { $0 != number }, reinserts: reinserts)

@@ -63,15 +63,13 @@ extension CacheWriter {
     complete = []
     try directory.exclusively { () throws(FileFailure) in
       var state = try beginWriting(to: directory)
-      try directory.index.removeAll()
+      try directory.forgetAll(&state)
       // Those who write to one of them will see that it has no name any more.
       for number in try directory.segmentNumbers() {
         directory.closeSegment(number)
         let result = operations.unlink(directory.directory.number, SegmentFile.name(number))
         if result != -Int(ENOENT) { try check(result, "remove", SegmentFile.name(number)) }
       }
-      (state.count, state.isRebuilding) = (0, false)
-      try directory.index.write(state)
     }
   }
 

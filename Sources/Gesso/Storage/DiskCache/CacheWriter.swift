@@ -73,7 +73,6 @@ final class CacheWriter {
 
   private func commit(_ batch: StagedChanges.Batch) throws(FileFailure) {
     let directory = try core.directoryForWriting()
-    if active?.directory !== directory { active = nil }
     // A process that was killed may have left more than there should be, and this one would add to it. If it fails, what
     // there is to be written is written all the same.
     if isOver { try? shrink() }
@@ -96,7 +95,6 @@ final class CacheWriter {
       rest = rest.dropFirst(count)
       if isOver { try? shrink() }
     }
-    core.rebuildIfNeeded(directory)
   }
 
   private func forget(_ damaged: [PlacedSlot], in directory: CacheDirectory) throws(FileFailure) {
@@ -115,8 +113,8 @@ final class CacheWriter {
     guard !directory.index.isReplaced else { throw FileFailure("write to", IndexFile.name, -Int(ESTALE)) }
     // One that is torn is made anew.
     guard let state = try directory.index.state() else { throw FileFailure("read", IndexFile.name, -Int(EBADMSG)) }
-    // What is written to a segment that another process has removed would be lost.
-    if let active, active.segment.isRemoved { self.active = nil }
+    // What is written to a segment of another directory, or that another process has removed, would be lost.
+    if let active, active.directory !== directory || active.segment.isRemoved { self.active = nil }
     return state
   }
 

@@ -145,7 +145,7 @@ public final class DiskCache: BlobStore {
   // MARK: Looking after it
 
   /// Removes what is over limits, the oldest first, and all that has expired.
-  /// - Parameter limits: for now; those that the cache was made with, if `nil`.
+  /// - Parameter limits: what is left is within these; the cache's own, if `nil`, which stay as they are.
   public func prune(to limits: DiskCacheLimits? = nil) async throws(StorageError) {
     let failure: FileFailure? = await callback { finish in
       core.stage.perform { writer in

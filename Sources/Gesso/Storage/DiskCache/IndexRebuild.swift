@@ -12,18 +12,28 @@ struct IndexRebuild {
   /// Records that are looked after while the lock is held once.
   private static let part = 256
 
-  func run() {
+  /// Returns whether there is no more to be done: `false` after a failure, and while another process is at it.
+  func run() -> Bool {
+    if isOver { return true }
     // One process does it. The lock goes with the file, or with the process.
-    guard options.operations.lock(directory.index.file.number, LOCK_EX | LOCK_NB) >= 0 else { return }
+    guard options.operations.lock(directory.index.file.number, LOCK_EX | LOCK_NB) >= 0 else { return false }
     defer { _ = options.operations.lock(directory.index.file.number, LOCK_UN) }
     do throws(FileFailure) {
       // What is begun meanwhile is entered by those who write it.
       for number in try directory.segmentNumbers() {
         guard let segment = try directory.segment(number) else { continue }
-        guard try read(segment) else { return }
+        guard try read(segment) else { return isOver }
       }
       try finish()
-    } catch {}
+      return true
+    } catch { return isOver }
+  }
+
+  /// Whether nobody wants it, or it is done.
+  private var isOver: Bool {
+    if isStopped() || directory.index.isReplaced { return true }
+    guard let state = try? directory.index.state() else { return false }
+    return !state.isRebuilding
   }
 
   /// `false`: it is not to go on.
@@ -63,7 +73,7 @@ struct IndexRebuild {
         case .done(let change, _): state.count += change
         case .left: break
         case .full:
-          try directory.giveUpRebuilding(&state)
+          try directory.forgetAll(&state)
           return false
         }
       }

@@ -3,7 +3,7 @@
 ///     0  u64 ×2 hash of the key      16 u64 sequence       24 u64 hash of what the user called it
 ///     32 u32 segment   36 u32 offset in it   40 u32 bytes of the blob   44 u32 bytes of the key
 ///     48 u32 created   52 u32 expires        56 u64 XXH3 of bytes 0 ..< 56
-struct IndexSlot: Equatable {
+struct IndexSlot: Equatable, Expiring {
   var hash: KeyHash
   var sequence: UInt64
   /// 0 for a key that was removed, which the index knows while it is being rebuilt.
@@ -63,9 +63,6 @@ struct IndexSlot: Equatable {
   private static func check(_ bytes: UnsafeRawBufferPointer) -> UInt64 {
     BlobRecord.hash(UnsafeRawBufferPointer(rebasing: bytes[0..<56]))
   }
-
-  /// As of a record.
-  func isExpired(at now: UInt32) -> Bool { created > now || (expires != 0 && expires <= now) }
 
   /// Whether it still is where a record was.
   func isAt(_ segment: UInt32, _ offset: Int) -> Bool { self.segment == segment && Int(self.offset) == offset }

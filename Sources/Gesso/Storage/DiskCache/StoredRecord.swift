@@ -147,7 +147,7 @@ extension CacheWriter {
       state.count += change
       if evicts { core.counters.evicted.increment() }
     case .left: break
-    case .full: try directory.giveUpRebuilding(&state)
+    case .full: try directory.forgetAll(&state)
     }
   }
 }

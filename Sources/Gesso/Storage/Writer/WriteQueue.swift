@@ -37,61 +37,65 @@ final class WriteQueue: Sendable {
   }
 
   private struct State {
-    /// What may be done now.
-    var ready: ArraySlice<Job> = []
+    /// What may be done now: by itself, or with others. Of both the one that was asked for first comes first.
+    var single: ArraySlice<Job> = []
+    var forBatch: ArraySlice<Job> = []
     /// Files that something is being done with, or is ready to be, and what comes after it.
     var following: [File: ArraySlice<Job>] = [:]
     /// What waits for room.
     var parked: ArraySlice<Job> = []
-    var outstanding: [StorageLocation: Set<Int>] = [:]
-    var barriers: [(location: StorageLocation, number: Int, finish: @Sendable () -> Void)] = []
+    var outstanding: [StorageLocation: Int] = [:]
+    /// Who waits for what was asked for up to a number, and how much of that is not done.
+    var barriers: [(location: StorageLocation, number: Int, left: Int, finish: @Sendable () -> Void)] = []
     var byteCount = 0
     var number = 0
     var running = 0
     var isBatching = false
 
+    /// How many threads have something to do.
+    var readyCount: Int { single.count + (forBatch.isEmpty || isBatching ? 0 : 1) }
+
     mutating func add(_ job: Job) {
       byteCount += job.byteCount
-      guard let file = job.file else { return ready.append(job) }
+      guard let file = job.file else { return makeReady(job) }
       if following[file]?.append(job) == nil {
         following[file] = []
-        ready.append(job)
+        makeReady(job)
       }
+    }
+
+    private mutating func makeReady(_ job: Job) {
+      if job.isForBatch { forBatch.append(job) } else { single.append(job) }
     }
 
     mutating func end(_ job: Job) -> [@Sendable () -> Void] {
       byteCount -= job.byteCount
-      outstanding[job.location]?.remove(job.number)
+      outstanding[job.location]! -= 1
       if let file = job.file {
-        if let next = following[file]!.popFirst() { ready.append(next) } else { following[file] = nil }
+        if let next = following[file]!.popFirst() { makeReady(next) } else { following[file] = nil }
       }
-      guard !barriers.isEmpty else { return [] }
-      let waiting = barriers
-      barriers = waiting.filter { isOutstanding(before: $0.number, in: $0.location) }
-      return waiting.filter { !isOutstanding(before: $0.number, in: $0.location) }.map(\.finish)
+      for place in barriers.indices
+      where barriers[place].location == job.location && barriers[place].number >= job.number {
+        barriers[place].left -= 1
+      }
+      defer { barriers.removeAll { $0.left == 0 } }
+      return barriers.filter { $0.left == 0 }.map(\.finish)
     }
 
-    func isOutstanding(before number: Int, in location: StorageLocation) -> Bool {
-      outstanding[location]?.contains { $0 <= number } ?? false
-    }
-
-    /// What may be done next: a job, or some of a batch.
+    /// What is to be done next: a job, or some of a batch.
     mutating func take() -> [Job] {
-      guard let first = ready.firstIndex(where: { !($0.isForBatch && isBatching) }) else { return [] }
-      let job = ready.remove(at: first)
-      guard job.isForBatch else { return [job] }
+      let isBatch =
+        if !isBatching, let first = forBatch.first { first.number < single.first?.number ?? .max } else { false }
+      guard isBatch else { return single.popFirst().map { [$0] } ?? [] }
       isBatching = true
-      var (batch, rest) = ([job], ArraySlice<Job>())
-      var bytes = job.byteCount
-      for job in ready {
-        if job.isForBatch, batch.count < WriteQueue.batchCount, bytes + job.byteCount <= WriteQueue.batchBytes {
-          batch.append(job)
-          bytes += job.byteCount
-        } else {
-          rest.append(job)
-        }
+      var batch: [Job] = []
+      var bytes = 0
+      while let job = forBatch.first, batch.count < WriteQueue.batchCount,
+        batch.isEmpty || bytes + job.byteCount <= WriteQueue.batchBytes
+      {
+        batch.append(forBatch.removeFirst())
+        bytes += job.byteCount
       }
-      ready = rest
       return batch
     }
   }
@@ -127,7 +131,7 @@ final class WriteQueue: Sendable {
       job.number = state.number
       let hasRoom = state.parked.isEmpty && (state.byteCount == 0 || state.byteCount + job.byteCount <= limit)
       guard hasRoom || withoutRoom == .waits else { return .full }
-      state.outstanding[job.location, default: []].insert(job.number)
+      state.outstanding[job.location, default: 0] += 1
       if hasRoom { state.add(job) } else { state.parked.append(job) }
       return starts(&state) ? .starts : .nothing
     }
@@ -147,9 +151,7 @@ final class WriteQueue: Sendable {
 
   /// Whether another thread has something to do.
   private func starts(_ state: inout State) -> Bool {
-    guard state.running < pool.count, state.ready.contains(where: { !($0.isForBatch && state.isBatching) }) else {
-      return false
-    }
+    guard state.running < pool.count, state.readyCount > 0 else { return false }
     state.running += 1
     return true
   }
@@ -172,7 +174,7 @@ final class WriteQueue: Sendable {
           state.add(next)
         }
         // This thread takes one of what is ready; are there more?
-        return (ended, state.ready.count > 1 && starts(&state))
+        return (ended, state.readyCount > 1 && starts(&state))
       }
       for finish in ended { finish() }
       if isMore { pool.submit { [self] in run() } }
@@ -182,9 +184,9 @@ final class WriteQueue: Sendable {
   /// Calls back when all that was asked for before is done.
   func barrier(_ location: StorageLocation, finish: @escaping @Sendable () -> Void) {
     let isDone = state.withLock { state in
-      guard state.isOutstanding(before: state.number, in: location) else { return true }
-      state.barriers.append((location, state.number, finish))
-      return false
+      let left = state.outstanding[location] ?? 0
+      if left > 0 { state.barriers.append((location, state.number, left, finish)) }
+      return left == 0
     }
     if isDone { finish() }
   }

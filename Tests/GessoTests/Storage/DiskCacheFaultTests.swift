@@ -196,4 +196,20 @@ struct DiskCacheFaultTests {
       #expect(!statistics.isShared && statistics.byteCount <= Self.limits.byteCount + Self.limits.segmentLength)
     }
   }
+
+  @Test("holds up nobody with a lock that it cannot give back")
+  func unlocking() async throws {
+    try await withTemporaryDirectory { directory in
+      var operations = FileOperations.system
+      operations.lock = { file, operation in
+        operation == LOCK_UN ? -Int(EIO) : FileOperations.system.lock(file, operation)
+      }
+      let cache = DiskCache.testing(directory, operations: operations)
+      for name in names(3) {
+        try await cache.fill([name])
+        #expect(isUnlocked(directory.appendingPathComponent("lock")))
+      }
+      #expect(try cache.found(names(3)) == 3)
+    }
+  }
 }

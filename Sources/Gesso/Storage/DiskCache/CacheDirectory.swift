@@ -5,26 +5,21 @@ import Synchronization
 ///
 /// Thread-safety: any thread.
 final class CacheDirectory: Sendable {
-  private static let lockName = "lock"
-
   let operations: FileOperations
   let directory: Descriptor
   let index: IndexFile
   /// Where nothing may be written.
   let isReadOnly: Bool
-  private let lockFile: Descriptor?
-  /// Keeps this process's threads apart, which the lock of the file does not.
-  private let mutex = Lock(())
-  private let lockFailed = Lock(false)
+  private let lock: CacheLock?
   private let open = Lock(OpenSegments())
   private let isComplete = Atomic(false)
 
   private init(
-    _ directory: Descriptor, _ lockFile: Descriptor?, _ index: IndexFile, isReadOnly: Bool, _ operations: FileOperations
+    _ directory: Descriptor, _ lock: CacheLock?, _ index: IndexFile, isReadOnly: Bool, _ operations: FileOperations
   ) {
     self.operations = operations
     self.directory = directory
-    self.lockFile = lockFile
+    self.lock = lock
     self.index = index
     self.isReadOnly = isReadOnly
   }
@@ -50,8 +45,7 @@ final class CacheDirectory: Sendable {
     let directory = Descriptor(Int32(try check(folder, "open", "")), operations)
     do throws(FileFailure) {
       if isReadOnly { throw FileFailure("write to", "", -Int(EROFS)) }
-      let lock = try Descriptor(directory.number, lockName, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, operations)
-      return try open(directory, lock, limits, fallback, operations)
+      return try open(directory, CacheLock(in: directory, operations), limits, fallback, operations)
     } catch {
       guard [EROFS, EACCES, EPERM].contains(error.code) else { throw error }
       guard let index = try IndexFile.open(in: directory.number, isReadOnly: true, operations) else {
@@ -62,7 +56,7 @@ final class CacheDirectory: Sendable {
   }
 
   private static func open(
-    _ directory: Descriptor, _ lock: Descriptor, _ limits: DiskCacheLimits?, _ fallback: DiskCacheLimits?,
+    _ directory: Descriptor, _ lock: CacheLock, _ limits: DiskCacheLimits?, _ fallback: DiskCacheLimits?,
     _ operations: FileOperations
   ) throws(FileFailure) -> CacheDirectory {
     func existing() throws(FileFailure) -> (IndexFile, isFit: Bool)? {
@@ -74,31 +68,31 @@ final class CacheDirectory: Sendable {
     if let (index, isFit) = try existing(), isFit {
       return CacheDirectory(directory, lock, index, isReadOnly: false, operations)
     }
-    let holdsLock = operations.uninterrupted { operations.lock(lock.number, LOCK_EX) } >= 0
-    defer { if holdsLock { _ = operations.lock(lock.number, LOCK_UN) } }
-    // Another process may have come first.
-    var old = try existing()
-    if let (index, isFit) = old, isFit {
-      return CacheDirectory(directory, lock, index, isReadOnly: false, operations)
-    }
-    if let (index, _) = old, let limits, limits != index.limits {
-      if limits.bucketCount == index.bucketCount { try index.change(to: limits) } else { old = nil }
-    }
-    if old != nil, let index = try IndexFile.open(in: directory.number, isReadOnly: false, operations),
-      var state = try index.state()
-    {
-      // After a power cut the sequence may be older than records are.
-      if state.boot != SystemStart.identity {
-        state.boot = SystemStart.identity
-        state.sequence += 1 << 32
-        try index.write(state)
+    return try lock.exclusively { () throws(FileFailure) in
+      // Another process may have come first.
+      var old = try existing()
+      if let (index, isFit) = old, isFit {
+        return CacheDirectory(directory, lock, index, isReadOnly: false, operations)
       }
+      if let (index, _) = old, let limits, limits != index.limits {
+        if limits.bucketCount == index.bucketCount { try index.change(to: limits) } else { old = nil }
+      }
+      if old != nil, let index = try IndexFile.open(in: directory.number, isReadOnly: false, operations),
+        var state = try index.state()
+      {
+        // After a power cut the sequence may be older than records are.
+        if state.boot != SystemStart.identity {
+          state.boot = SystemStart.identity
+          state.sequence += 1 << 32
+          try index.write(state)
+        }
+        return CacheDirectory(directory, lock, index, isReadOnly: false, operations)
+      }
+      let state = try stateForSegments(in: directory, operations)
+      let index = try IndexFile.make(
+        in: directory.number, limits ?? fallback ?? limitsForSegments(in: directory, operations), state, operations)
       return CacheDirectory(directory, lock, index, isReadOnly: false, operations)
     }
-    let state = try stateForSegments(in: directory, operations)
-    let index = try IndexFile.make(
-      in: directory.number, limits ?? fallback ?? limitsForSegments(in: directory, operations), state, operations)
-    return CacheDirectory(directory, lock, index, isReadOnly: false, operations)
   }
 
   /// Limits that what there is does not exceed, where nobody says any.
@@ -139,28 +133,20 @@ final class CacheDirectory: Sendable {
   // MARK: The lock
 
   /// Whether other processes can be kept apart: not on a network file system without locks.
-  var isShared: Bool { lockFile != nil && !lockFailed.withLock { $0 } }
+  var isShared: Bool { lock?.isShared ?? false }
 
   /// Does something while no other thread or process writes to index or segments.
   func exclusively<Result>(_ body: () throws(FileFailure) -> Result) throws(FileFailure) -> Result {
-    guard let lockFile else { throw FileFailure("write to", "", -Int(EROFS)) }
-    mutex.lock()
-    defer { mutex.unlock() }
-    let result = operations.uninterrupted { operations.lock(lockFile.number, LOCK_EX) }
-    if result < 0 { lockFailed.withLock { $0 = true } }
-    defer { if result >= 0 { _ = operations.lock(lockFile.number, LOCK_UN) } }
-    return try body()
+    guard let lock else { throw FileFailure("write to", "", -Int(EROFS)) }
+    return try lock.exclusively(body)
   }
 
   /// Whether the directory of that name is this one still, with this lock and index.
   func isCurrent(_ path: String) -> Bool {
     guard !index.isReplaced else { return false }
-    guard let lockFile else { return true }
+    guard let lock else { return true }
     var (own, named) = (stat(), stat())
-    return operations.status(lockFile.number, &own) >= 0
-      && operations.statusOfEntry(AT_FDCWD, path + "/" + Self.lockName, &named) >= 0
-      && own.st_ino == named.st_ino && own.st_dev == named.st_dev
-      && operations.status(index.file.number, &own) >= 0
+    return lock.isCurrent(path) && operations.status(index.file.number, &own) >= 0
       && operations.statusOfEntry(directory.number, IndexFile.name, &named) >= 0
       && own.st_ino == named.st_ino && own.st_dev == named.st_dev
   }

@@ -244,7 +244,8 @@
       for _ in 0..<200 where reason == nil {
         do { _ = try await store.blob(for: key("a")) } catch RedisError.resting(let text) { reason = text } catch {}
       }
-      #expect(reason?.contains("in time") == true)
+      // No answer came, or, where the machine is so slow that a connection was made anew, none to its greeting.
+      #expect(reason.map { $0.contains("in time") || $0.contains("too long") } == true, "\(reason ?? "none")")
       server.resume()
       // Late answers are nobody else's.
       for name in (0..<10).map({ "\($0)" }) + ["a"] {

@@ -34,15 +34,13 @@ struct BlobTests {
     await withTaskGroup(of: Void.self) { group in
       for bitmap in bitmaps {
         group.addTask {
-          await callback { (finish: @escaping @Sendable (Bool) -> Void) in
-            Thread.detachNewThread {
-              for _ in 0..<50 {
-                let copy = try? Bitmap(decoding: bitmap.encoded(level: .fast))
-                if copy?.hasSamePixels(as: bitmap) != true { wrong.increment() }
-              }
-              finish(true)
+          let work = onThread {
+            for _ in 0..<50 {
+              let copy = try? Bitmap(decoding: bitmap.encoded(level: .fast))
+              if copy?.hasSamePixels(as: bitmap) != true { wrong.increment() }
             }
           }
+          _ = await work.result
         }
       }
     }

@@ -189,13 +189,13 @@ extension CachedDrawer {
   /// Returns when what was drawn is in the stores, or they have failed: before a program ends, say. What is being drawn
   /// meanwhile is waited for, too.
   public func flush() async {
-    await callback { (finish: @escaping @Sendable (Bool) -> Void) in
+    let _: Bool = await callback { finish in
       let isWritten = jobs.withLock { jobs in
         if jobs.writing > 0 { jobs.whenWritten.append { finish(true) } }
         return jobs.writing == 0
       }
       if isWritten { finish(true) }
-    } as Bool
+    }
     for store in stores { await store.flush() }
   }
 

@@ -72,17 +72,17 @@ struct DiskCacheOrderTests {
   func oldest() {
     var changes = StagedChanges()
     let (hot, other) = (storeKey("hot"), storeKey("other"))
-    changes.put(Data([0]), for: hot)
+    changes.put(StagedBlob(Data([0])), for: hot)
     for _ in 0..<5 {
       let before = changes.version
       let batch = changes.batch()
-      changes.put(Data([1]), for: hot)
+      changes.put(StagedBlob(Data([1])), for: hot)
       changes.finish(batch)
       #expect(changes.oldest > before, "all before the batch is written")
     }
-    changes.put(Data([2]), for: other)
+    changes.put(StagedBlob(Data([2])), for: other)
     let version = changes.version
-    changes.put(Data([3]), for: hot)
+    changes.put(StagedBlob(Data([3])), for: hot)
     #expect(changes.oldest < version)
     changes.finish(changes.batch())
     #expect(changes.isEmpty && changes.oldest == .max && changes.byteCount == 0 && changes.blobCount == 0)
@@ -129,6 +129,35 @@ struct DiskCacheOrderTests {
       try await first.fill(names(50))
       for cache in [first, second, DiskCache.testing(directory)] { #expect(try cache.found(names(50)) == 50) }
       #expect(directory.files(".segment").count == 1)
+    }
+  }
+
+  @Test(
+    "is found at once where another process has made the index anew, and no file is emptied for that which has other names"
+  )
+  func replacedIndex() async throws {
+    try await withTemporaryDirectory { directory in
+      var operations = FileOperations.system
+      // As if it had looked just now.
+      operations.status = { file, information in
+        let result = FileOperations.system.status(file, &information)
+        information.st_nlink = 1
+        return result
+      }
+      let reader = DiskCache.testing(directory, operations: operations)
+      try await reader.fill(["a", "b"])
+      #expect(try reader.found(["a", "b"]) == 2)
+      let larger = DiskCache.testing(directory, limits: DiskCacheLimits(byteCount: 1 << 30))
+      try await larger.remove(storeKey("a"))
+      #expect(await eventually { (try? larger.statistics().isRebuilding) == false })
+      #expect(try reader.blobNow(for: storeKey("a")) == nil)
+      #expect(try reader.found(["a", "b"]) == 1)
+
+      let (index, kept) = (directory.appendingPathComponent("index"), directory.appendingPathComponent("kept"))
+      #expect(link(index.path, kept.path) == 0)
+      let before = try Data(contentsOf: kept)
+      _ = try DiskCache.testing(directory).statistics()
+      #expect(try Data(contentsOf: index) != before && Data(contentsOf: kept) == before)
     }
   }
 

@@ -85,6 +85,11 @@ package struct BlobRecord: Expiring {
     (self.kind, keyLength, blobLength, blobHash) = (kind, key, blob.count, Self.hash(blob))
   }
 
+  /// - Parameters:
+  ///   - blob: its length.
+  ///   - hash: of its bytes.
+  init(key: Int, blob: Int, hash: UInt64) { (keyLength, blobLength, blobHash) = (key, blob, hash) }
+
   /// Whether these are the bytes that the record was made with.
   package func matches(blob: UnsafeRawBufferPointer) -> Bool { blob.count == blobLength && Self.hash(blob) == blobHash }
 

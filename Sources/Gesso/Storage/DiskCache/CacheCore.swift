@@ -52,11 +52,9 @@ final class CacheCore: Sendable {
 
   /// The directory, which is opened if it is not open, or another one by now.
   func directoryForReading() throws(FileFailure) -> CacheDirectory {
-    let (directory, failure) = state.withLock { state in
-      (state.directory, state.nextTry > MonotonicClock.now ? state.failure : nil)
-    }
-    if let directory, !directory.index.isReplaced { return directory }
-    if let failure { throw failure }
+    let directory = opened
+    if let directory, !directory.wasReplaced { return directory }
+    if let failure = state.withLock({ $0.nextTry > MonotonicClock.now ? $0.failure : nil }) { throw failure }
     return try open(inPlaceOf: directory)
   }
 

@@ -13,6 +13,8 @@ final class CacheDirectory: Sendable {
   private let lock: CacheLock?
   private let open = Lock(OpenSegments())
   private let isComplete = Atomic(false)
+  /// When it was last looked at whether the index is replaced.
+  private let lastLook = Atomic<Int64>(0)
 
   private init(
     _ directory: Descriptor, _ lock: CacheLock?, _ index: IndexFile, isReadOnly: Bool, _ operations: FileOperations
@@ -259,6 +261,16 @@ final class CacheDirectory: Sendable {
 
   // MARK: Reading
 
+  /// Whether the index has been replaced, as of a millisecond ago at most. Who replaces one in order to go on empties it first,
+  /// and an empty one is not read: only of an index that somebody has removed some more is read.
+  var wasReplaced: Bool {
+    let now = MonotonicClock.now
+    guard now - lastLook.load(ordering: .relaxed) > 1_000_000 else { return false }
+    if index.isReplaced { return true }
+    lastLook.store(now, ordering: .relaxed)
+    return false
+  }
+
   /// The sequence from which on records are told. An index that is complete stays so.
   private func firstSequence() throws(FileFailure) -> UInt64 {
     if isComplete.load(ordering: .relaxed) { return 0 }
@@ -309,12 +321,12 @@ final class CacheDirectory: Sendable {
     var found = Found.damaged(placed)
     do throws(FileFailure) {
       try withUnsafeTemporaryAllocation(byteCount: headLength, alignment: 8) { head throws(FileFailure) in
-        var pieces = [
-          iovec(iov_base: head.baseAddress, iov_len: headLength),
-          iovec(iov_base: blob.baseAddress, iov_len: blobLength),
-        ]
-        let count = try check(
-          operations.readAll(segment.file.number, &pieces, at: Int64(slot.offset)), "read", segment.name)
+        let result = withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { pieces in
+          pieces.initializeElement(at: 0, to: iovec(iov_base: head.baseAddress, iov_len: headLength))
+          pieces.initializeElement(at: 1, to: iovec(iov_base: blob.baseAddress, iov_len: blobLength))
+          return operations.readAll(segment.file.number, pieces, at: Int64(slot.offset))
+        }
+        let count = try check(result, "read", segment.name)
         guard count == headLength + blobLength,
           let record = BlobRecord(verifying: UnsafeRawBufferPointer(head)), record.kind == .blob,
           record.sequence == slot.sequence, record.keyLength == key.count, record.blobLength == blobLength

@@ -80,7 +80,10 @@ final class CacheStage: Sendable {
     if wakes { wake.signal() }
   }
 
-  func put(_ blob: Data, for key: BitmapKey) { change { $0.changes.put(blob, for: key) } }
+  func put(_ blob: Data, for key: BitmapKey) {
+    let staged = StagedBlob(blob)
+    change { $0.changes.put(staged, for: key) }
+  }
 
   /// Removes keys.
   /// - Parameter finish: called once, when that is done, or has failed.

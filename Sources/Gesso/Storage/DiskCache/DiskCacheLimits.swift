@@ -22,6 +22,10 @@ public struct DiskCacheLimits: Hashable, Sendable {
   /// Bytes of a segment: 16 MiB, and of a small cache a sixteenth, as one is dropped at a time.
   var segmentLength: Int { min(max((byteCount >> 4) & ~4095, 64 << 10), 16 << 20) }
 
-  /// At most three slots in five are taken: with two buckets of eight for each key, nothing is lost below that.
-  var bucketCount: Int { max(4, (count * 5 / 3 + IndexFile.slotsPerBucket) / IndexFile.slotsPerBucket) }
+  /// At most three slots in five are taken. With two buckets of eight for each key, of one page, three records in 100,000
+  /// find no place then, and none in a table that is half full: as simulated.
+  var bucketCount: Int {
+    let page = IndexFile.slotsPerBucket * IndexFile.bucketsPerPage
+    return (count * 5 / 3 + page) / page * IndexFile.bucketsPerPage
+  }
 }

@@ -2,10 +2,11 @@ import Foundation
 
 /// The index of a disk cache: a hash table in a file, of a fixed size, which all processes read and write.
 ///
-/// A key may be in one of two buckets of eight slots, which its hash names. Readers take no lock: a slot that is being
-/// written fails its check, and is read again. What writes holds the lock of the cache. Beginning with 4096 bytes:
+/// A key may be in one of two buckets of eight slots, which its hash names: of one page, so that they are read at once.
+/// Readers take no lock: a slot that is being written fails its check, and is read again. What writes holds the lock of the
+/// cache. Beginning with 4096 bytes:
 ///
-///     0  u64 "GESSOIDX"   8 u32 version, 1   12 u32 buckets   16 u64 quota in bytes   24 u64 quota in records
+///     0  u64 "GESSOIDX"   8 u32 version, 2   12 u32 buckets   16 u64 quota in bytes   24 u64 quota in records
 ///     32 u32 lifetime in seconds, 0 for ever   36 u32 bytes of a segment   56 u64 XXH3 of bytes 0 ..< 56
 ///     64 u64 last sequence   72 u32 last segment   76 u32 1 while it is being rebuilt   80 u64 records
 ///     88 u64 which start of the system wrote this   96 u64 the sequence at which rebuilding began
@@ -15,9 +16,10 @@ import Foundation
 final class IndexFile: Sendable {
   static let name = "index"
   private static let magic = UInt64(littleEndian: 0x5844_494F_5353_4547)
-  private static let version: UInt32 = 1
+  private static let version: UInt32 = 2
   private static let headLength = 4096
   static let slotsPerBucket = 8
+  static let bucketsPerPage = 8
   private static let bucketLength = slotsPerBucket * IndexSlot.length
 
   /// What changes with each batch.
@@ -85,7 +87,13 @@ final class IndexFile: Sendable {
       try index.writeHead(limits)
       try index.write(state)
       try check(operations.truncate(file.number, Int64(length(buckets: buckets))), "make room for", temporary)
+      let old = try? Descriptor(directory, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK, operations)
       try check(operations.rename(directory, temporary, name, true), "rename to", name)
+      // Whoever reads it still learns that it is no more. What has another name is somebody else's, too.
+      var information = stat()
+      if let old, operations.status(old.number, &information) >= 0, information.st_nlink == 0 {
+        _ = operations.truncate(old.number, 0)
+      }
       return index
     } catch {
       _ = operations.unlink(directory, temporary)
@@ -184,38 +192,45 @@ final class IndexFile: Sendable {
 
   // MARK: Slots
 
-  /// The two buckets of a key.
+  /// The two buckets of a key, of one page.
   private func buckets(of hash: KeyHash) -> (Int, Int) {
-    let first = Int(hash.low % UInt64(bucketCount))
-    let second = Int(hash.high % UInt64(bucketCount))
-    return (first, first == second ? (second + 1) % bucketCount : second)
+    let count = UInt64(Self.bucketsPerPage)
+    let page = hash.low % (UInt64(bucketCount) / count) * count
+    let first = hash.high % count
+    let second = (first + 1 + hash.high / count % (count - 1)) % count
+    return (Int(page + first), Int(page + second))
   }
 
   private func offset(ofSlot place: Int) -> Int64 { Int64(Self.headLength + place * IndexSlot.length) }
 
-  /// Gives each slot of some buckets that is taken, and says whether one was torn.
-  @discardableResult
-  private func slots(
-    inBuckets range: Range<Int>, _ body: (PlacedSlot) -> Void
-  ) throws(FileFailure) -> (isTorn: Bool, free: Int?) {
-    let length = range.count * Self.bucketLength
-    return try withUnsafeTemporaryAllocation(byteCount: length, alignment: 64) {
-      bytes throws(FileFailure) -> (isTorn: Bool, free: Int?) in
-      let first = range.lowerBound * Self.slotsPerBucket
-      let count = try check(operations.readAll(file.number, into: bytes, at: offset(ofSlot: first)), "read", Self.name)
+  /// Reads some buckets.
+  private func read<Result>(
+    buckets: Range<Int>, _ body: (UnsafeRawBufferPointer) throws(FileFailure) -> Result
+  ) throws(FileFailure) -> Result {
+    let length = buckets.count * Self.bucketLength
+    return try withUnsafeTemporaryAllocation(byteCount: length, alignment: 64) { bytes throws(FileFailure) -> Result in
+      let first = offset(ofSlot: buckets.lowerBound * Self.slotsPerBucket)
+      let count = try check(operations.readAll(file.number, into: bytes, at: first), "read", Self.name)
       // Somebody has cut it off.
       guard count == length else { throw FileFailure("read", Self.name, -Int(EBADMSG)) }
-      var (isTorn, free) = (false, Int?.none)
-      for number in 0..<count / IndexSlot.length {
-        let slot = UnsafeRawBufferPointer(rebasing: bytes[number * IndexSlot.length..<(number + 1) * IndexSlot.length])
-        if let slot = IndexSlot(slot) {
-          body(PlacedSlot(place: first + number, slot: slot))
-        } else {
-          if free == nil { free = first + number }
-          if !isTorn { isTorn = slot.little(UInt64.self, at: 56) != 0 }
+      return try body(UnsafeRawBufferPointer(bytes))
+    }
+  }
+
+  /// Gives the bytes of each slot of a key's two buckets.
+  private func forEachSlot(
+    of hash: KeyHash, _ body: (_ bucket: Int, _ place: Int, UnsafeRawBufferPointer) -> Void
+  ) throws(FileFailure) {
+    let (first, second) = buckets(of: hash)
+    let range = min(first, second)..<max(first, second) + 1
+    try read(buckets: range) { bytes in
+      for bucket in [first, second] {
+        for number in 0..<Self.slotsPerBucket {
+          let offset = (bucket - range.lowerBound) * Self.bucketLength + number * IndexSlot.length
+          let slot = UnsafeRawBufferPointer(rebasing: bytes[offset..<offset + IndexSlot.length])
+          body(bucket, bucket * Self.slotsPerBucket + number, slot)
         }
       }
-      return (isTorn, free)
     }
   }
 
@@ -225,13 +240,13 @@ final class IndexFile: Sendable {
     for attempt in 0..<2 {
       var found: PlacedSlot?
       var isTorn = false
-      let (first, second) = buckets(of: hash)
-      for bucket in [first, second] {
-        let (torn, _) = try slots(inBuckets: bucket..<bucket + 1) { placed in
-          guard placed.slot.hash.low == hash.low, placed.slot.hash.high == hash.high else { return }
-          if found == nil || found!.slot.sequence < placed.slot.sequence { found = placed }
+      try forEachSlot(of: hash) { _, place, bytes in
+        guard bytes.little(at: 0) == hash.low, bytes.little(at: 8) == hash.high else { return }
+        guard let slot = IndexSlot(bytes) else {
+          isTorn = true
+          return
         }
-        isTorn = isTorn || torn
+        if found == nil || found!.slot.sequence < slot.sequence { found = PlacedSlot(place: place, slot: slot) }
       }
       if found != nil || !isTorn || attempt == 1 { return found }
     }
@@ -258,26 +273,22 @@ final class IndexFile: Sendable {
   ) throws(FileFailure) -> Insertion {
     var same: [PlacedSlot] = []
     var oldest: PlacedSlot?
-    var free: [(place: Int, count: Int)] = []
-    let (first, second) = buckets(of: slot.hash)
-    for bucket in [first, second] {
-      var taken = 0
-      let (_, place) = try slots(inBuckets: bucket..<bucket + 1) { placed in
-        taken += 1
-        if placed.slot.hash.low == slot.hash.low, placed.slot.hash.high == slot.hash.high {
-          same.append(placed)
-        } else if !(isRebuilding && placed.slot.isRemoval),
-          oldest.map({ placed.slot.segment < $0.slot.segment }) ?? true
-        {
-          oldest = placed
-        }
+    var free: [(bucket: Int, place: Int)] = []
+    try forEachSlot(of: slot.hash) { bucket, place, bytes in
+      guard let known = IndexSlot(bytes) else { return free.append((bucket, place)) }
+      let placed = PlacedSlot(place: place, slot: known)
+      if known.hash.low == slot.hash.low, known.hash.high == slot.hash.high {
+        same.append(placed)
+      } else if !(isRebuilding && known.isRemoval), oldest.map({ known.segment < $0.slot.segment }) ?? true {
+        oldest = placed
       }
-      if let place { free.append((place, taken)) }
     }
     // After a power cut there may be two of a key.
     same.sort { $0.slot.sequence > $1.slot.sequence }
     if isFound, let known = same.first, known.slot.sequence >= slot.sequence { return .left }
-    let emptier = free.min { $0.count < $1.count }?.place
+    // In the emptier bucket.
+    let inFirst = free.prefix { $0.bucket == free[0].bucket }
+    let emptier = (2 * inFirst.count >= free.count ? inFirst : free[inFirst.count...]).first?.place
     guard let place = same.first?.place ?? emptier ?? oldest?.place else { return slot.isRemoval ? .full : .left }
     let evicted = same.isEmpty && emptier == nil ? oldest : nil
     try write(slot, at: place)
@@ -301,8 +312,13 @@ final class IndexFile: Sendable {
   func forEachPart(_ body: ([PlacedSlot]) throws(FileFailure) -> Void) throws(FileFailure) {
     let part = 512
     for first in stride(from: 0, to: bucketCount, by: part) {
-      var found: [PlacedSlot] = []
-      try slots(inBuckets: first..<min(first + part, bucketCount)) { found.append($0) }
+      let found = try read(buckets: first..<min(first + part, bucketCount)) { bytes in
+        (0..<bytes.count / IndexSlot.length).compactMap { number in
+          let slot = UnsafeRawBufferPointer(
+            rebasing: bytes[number * IndexSlot.length..<(number + 1) * IndexSlot.length])
+          return IndexSlot(slot).map { PlacedSlot(place: first * Self.slotsPerBucket + number, slot: $0) }
+        }
+      }
       if !found.isEmpty { try body(found) }
     }
   }

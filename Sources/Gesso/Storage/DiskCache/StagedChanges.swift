@@ -1,5 +1,17 @@
 import Foundation
 
+/// A blob and its hash, which is made by whoever puts it: that thread has the bytes at hand, and the one that writes has
+/// enough to do.
+struct StagedBlob: Sendable {
+  let bytes: Data
+  let hash: UInt64
+
+  init(_ bytes: Data) {
+    self.bytes = bytes
+    hash = bytes.withUnsafeBytes { BlobRecord.hash($0) }
+  }
+}
+
 /// What a disk cache has been asked for and has not done yet: of each key the last word, and the oldest first.
 struct StagedChanges {
   /// Blobs that may wait, in bytes.
@@ -14,7 +26,7 @@ struct StagedChanges {
   /// A key's newest value; `nil`: it is removed.
   struct Change: Sendable {
     let key: BitmapKey
-    let blob: Data?
+    let blob: StagedBlob?
     let version: Int
     /// The version of the first change of the key that is not written: this one is written in its turn.
     let due: Int
@@ -50,11 +62,11 @@ struct StagedChanges {
 
   /// What is known of a key that the disk does not know yet; `nil`: nothing.
   func change(of key: BitmapKey) -> Data?? {
-    if let change = changes[key] { return .some(change.blob) }
+    if let change = changes[key] { return .some(change.blob?.bytes) }
     return selections.contains { $0.selection.contains(key.identity) } ? .some(nil) : .none
   }
 
-  mutating func put(_ blob: Data, for key: BitmapKey) {
+  mutating func put(_ blob: StagedBlob, for key: BitmapKey) {
     set(key, blob)
     // What waits for room longest gives it up; but not the newest one, however large it is.
     while byteCount > Self.most, blobCount > 1, let (key, version) = blobs.popFirst() {
@@ -86,7 +98,7 @@ struct StagedChanges {
     if damaged.count < 4096 { damaged += slots }
   }
 
-  private mutating func set(_ key: BitmapKey, _ blob: Data?) {
+  private mutating func set(_ key: BitmapKey, _ blob: StagedBlob?) {
     version += 1
     let old = changes[key]
     let change = Change(key: key, blob: blob, version: version, due: old?.due ?? version)
@@ -101,7 +113,7 @@ struct StagedChanges {
 
   private mutating func count(_ change: Change, _ sign: Int) {
     guard let blob = change.blob else { return }
-    byteCount += sign * blob.count
+    byteCount += sign * blob.bytes.count
     blobCount += sign
   }
 
@@ -113,8 +125,8 @@ struct StagedChanges {
     for (key, due) in order {
       guard let change = changes[key], change.due == due else { continue }
       if let blob = change.blob {
-        guard blobs < Self.batchCount, bytes == 0 || bytes + blob.count <= Self.batchBytes else { break }
-        (bytes, blobs) = (bytes + blob.count, blobs + 1)
+        guard blobs < Self.batchCount, bytes == 0 || bytes + blob.bytes.count <= Self.batchBytes else { break }
+        (bytes, blobs) = (bytes + blob.bytes.count, blobs + 1)
       }
       batch.changes.append(change)
       if batch.changes.count >= Self.batchRemovals { break }

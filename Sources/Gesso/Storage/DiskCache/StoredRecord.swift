@@ -22,12 +22,12 @@ struct StoredRecord {
 
   init(_ change: StagedChanges.Change, _ options: CacheOptions) {
     var key: [UInt8] = []
+    key.reserveCapacity(128)
     change.key.append(to: &key)
-    let blob = change.blob ?? Data()
-    let record = blob.withUnsafeBytes {
-      BlobRecord(kind: change.blob == nil ? .removal : .blob, key: key.count, blob: $0)
-    }
-    self.init(record, key: key, blob: blob, hash: options.rehash(change.key.storeHash))
+    let record = change.blob.map { BlobRecord(key: key.count, blob: $0.bytes.count, hash: $0.hash) }
+    self.init(
+      record ?? BlobRecord(kind: .removal, key: key.count), key: key, blob: change.blob?.bytes ?? Data(),
+      hash: options.rehash(change.key.storeHash))
   }
 
   /// Forgets the blob: the key is removed.
@@ -107,7 +107,9 @@ extension CacheWriter {
         place += 8
       }
       let result = withPointers(to: records[...], 1, &pieces) {
-        operations.writeAll(active.segment.file.number, &$0, at: Int64(active.position))
+        $0.withUnsafeMutableBufferPointer {
+          operations.writeAll(active.segment.file.number, $0, at: Int64(active.position))
+        }
       }
       try check(result, "write to", active.segment.name)
     }

@@ -90,20 +90,27 @@ extension FileOperations {
   }
 
   /// Writes all pieces to a place.
-  func writeAll(_ file: Int32, _ pieces: inout [iovec], at offset: Int64) -> Int {
-    transfer(&pieces, at: offset, isWrite: true) { writeAt(file, $0, $1, $2) }
+  func writeAll(_ file: Int32, _ pieces: UnsafeMutableBufferPointer<iovec>, at offset: Int64) -> Int {
+    transfer(pieces, at: offset, isWrite: true) { writeAt(file, $0, $1, $2) }
   }
 
   /// Writes bytes to a place.
   func writeAll(_ file: Int32, _ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int {
-    var pieces = [iovec(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)]
-    return writeAll(file, &pieces, at: offset)
+    var done = 0
+    while done < bytes.count {
+      var piece = iovec(
+        iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress! + done), iov_len: bytes.count - done)
+      let count = uninterrupted { writeAt(file, &piece, 1, offset + Int64(done)) }
+      if count <= 0 { return count < 0 ? count : -Int(ENOSPC) }
+      done += count
+    }
+    return 0
   }
 
   /// Reads pieces from a place, up to the end of the file.
   /// - Returns: bytes read, or the negative of an `errno`.
-  func readAll(_ file: Int32, _ pieces: inout [iovec], at offset: Int64) -> Int {
-    transfer(&pieces, at: offset, isWrite: false) { readAt(file, $0, $1, $2) }
+  func readAll(_ file: Int32, _ pieces: UnsafeMutableBufferPointer<iovec>, at offset: Int64) -> Int {
+    transfer(pieces, at: offset, isWrite: false) { readAt(file, $0, $1, $2) }
   }
 
   /// Reads bytes from a place, up to the end of the file.
@@ -121,13 +128,14 @@ extension FileOperations {
 
   /// Goes on where the system has stopped, which is usually nowhere.
   private func transfer(
-    _ pieces: inout [iovec], at offset: Int64, isWrite: Bool, _ call: (UnsafePointer<iovec>, Int, Int64) -> Int
+    _ pieces: UnsafeMutableBufferPointer<iovec>, at offset: Int64, isWrite: Bool,
+    _ call: (UnsafePointer<iovec>, Int, Int64) -> Int
   ) -> Int {
     let whole = pieces.reduce(0) { $0 + $1.iov_len }
     var (first, done) = (0, 0)
     while done < whole {
-      let count = pieces.withUnsafeBufferPointer { pieces in
-        uninterrupted { call(pieces.baseAddress! + first, min(pieces.count - first, 1024), offset + Int64(done)) }
+      let count = uninterrupted {
+        call(pieces.baseAddress! + first, min(pieces.count - first, 1024), offset + Int64(done))
       }
       if count < 0 { return count }
       if count == 0 { return isWrite ? -Int(ENOSPC) : done }
@@ -188,7 +196,7 @@ struct FileFailure: Error {
 
 /// The result of an operation, or why it failed.
 @discardableResult
-func check(_ result: Int, _ operation: String, _ name: String) throws(FileFailure) -> Int {
-  guard result >= 0 else { throw FileFailure(operation, name, result) }
+func check(_ result: Int, _ operation: String, _ name: @autoclosure () -> String) throws(FileFailure) -> Int {
+  guard result >= 0 else { throw FileFailure(operation, name(), result) }
   return result
 }

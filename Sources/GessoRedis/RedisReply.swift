@@ -36,8 +36,8 @@
     /// Elements of an answer; a server that says there are more is none.
     private static let mostElements = 100_000
 
+    private static let usual = redisReaderCreate()!.pointee.fn!.pointee
     // Proof of safety: written once, before anybody has it, and read only.
-    private nonisolated(unsafe) static let usual = redisReaderCreate()!.pointee.fn!.pointee
     private nonisolated(unsafe) static let functions = {
       var functions = usual
       functions.createArray = { task, count in

@@ -45,7 +45,7 @@ struct DrawerBench {
     var found = 0
     let times = Timing.byTurns(
       [
-        { found &+= drawer.cachedBitmap(for: requests[$0])!.width },
+        { found &+= drawer.cachedBitmap(for: requests.elements[$0])!.width },
         { found &+= foundation.object(forKey: names[$0])!.width },
         { found &+= dictionary.find(composites[$0])!.width },
       ], count: requests.count, repeats: isQuick ? 20 : 100)
@@ -53,14 +53,25 @@ struct DrawerBench {
     report("hit-p50", times[0], "nscache", times[1])
     report("hit-p50", times[0], "mutex-dictionary", times[2])
 
-    // Each thread has its own requests for the same bitmaps, as two lists would.
+    // As two lists would, each thread asks for its own bitmaps; and then for the same, whose counts of uses they share.
     let others = (0..<2).map { _ in Self.kept(requests.map { Self.request($0.key) }) }
-    let (first, second) = (others[0], others[1])
-    let ours = scaling { thread, place in
-      drawer.cachedBitmap(for: thread == 0 ? first[place] : second[place])!.width
+    for request in requests { _ = try drawer.bitmapNow(for: Self.request("other." + request.key)) }
+    let own = [others[0], Self.kept(requests.map { Self.request("other." + $0.key) })]
+    let ownKeys = own.map { Self.kept($0.map { CompositeKey($0) }) }
+    for (key, request) in zip(ownKeys[1], own[1]) { dictionary.insert(drawer.cachedBitmap(for: request)!, for: key) }
+    for (name, lists, keys) in [
+      ("hit-two-threads", own, ownKeys), ("hit-two-threads-same", others, [composites, composites]),
+    ] {
+      let (first, second, firstKeys, secondKeys) = (lists[0], lists[1], keys[0], keys[1])
+      let ours = scaling { thread, place in
+        let requests = thread == 0 ? first : second
+        return drawer.cachedBitmap(for: requests.elements[place])!.width
+      }
+      let peer = scaling { thread, place in
+        dictionary.find((thread == 0 ? firstKeys : secondKeys).elements[place])!.width
+      }
+      report(name, ours, "mutex-dictionary", peer)
     }
-    let peer = scaling { _, place in dictionary.find(composites[place])!.width }
-    report("hit-two-threads", ours, "mutex-dictionary", peer)
   }
 
   /// Throughput of two threads to that of one: of the same body, whose places are any below the number of requests.

@@ -9,6 +9,7 @@ import common
 
 UNITS = {
     "hit-p50": ("ns", "lower"), "hit-two-threads": ("times one thread's throughput", "higher"),
+    "hit-two-threads-same": ("times one thread's throughput", "higher"),
     "miss-overhead-p50": ("us", "lower"), "submit-p50": ("us", "lower"), "round-trip-p50": ("us", "lower"),
     "submit-asleep-p50": ("us", "lower"), "coalesce-1000-draws": ("draws", "lower"), "cancel-100000": ("ms", "lower"),
     "growth-1e3-1e6": ("times a hit among 1,000", "lower"),

@@ -2,6 +2,8 @@
 #ifndef GESSO_SYSTEM_H
 #define GESSO_SYSTEM_H
 
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -30,6 +32,41 @@ unsigned gesso_thread_ordinal(void);
 
 /* A place of the calling thread for one pointer, null at first. */
 void **gesso_thread_place(void);
+
+/* Reading what another thread may take away: what a thread finds between begin and end stays, as whoever takes something
+ * away waits, before it is freed, until all who may have found it have ended. A thread's turn is odd while it reads; nobody
+ * else writes to it, and so reading costs no more however many threads read. It must not wait for anything, nor begin
+ * twice. */
+typedef struct gesso_reader {
+    _Alignas(128) atomic_ulong turn; /* processors fetch lines of 64 bytes in pairs */
+} gesso_reader;
+
+extern _Thread_local gesso_reader *gesso_own_reader;
+/* A reader for this thread, until it ends; NULL if so many threads have one that there is none left. */
+gesso_reader *gesso_reader_take(void);
+
+/* NULL: this thread may not read so. */
+static inline gesso_reader *gesso_reader_begin(void)
+{
+    gesso_reader *reader = gesso_own_reader;
+    if (!reader && !(reader = gesso_reader_take())) return NULL;
+    unsigned long turn = atomic_load_explicit(&reader->turn, memory_order_relaxed);
+    /* All that is read is read after that is known: otherwise whoever waits may see nobody. */
+    atomic_exchange_explicit(&reader->turn, turn + 1, memory_order_seq_cst);
+#ifndef __x86_64__
+    atomic_thread_fence(memory_order_seq_cst);
+#endif
+    return reader;
+}
+
+static inline void gesso_reader_end(gesso_reader *reader)
+{
+    unsigned long turn = atomic_load_explicit(&reader->turn, memory_order_relaxed);
+    atomic_store_explicit(&reader->turn, turn + 1, memory_order_release);
+}
+
+/* Waits until all who read now have ended. */
+void gesso_readers_wait(void);
 
 /* Files: 0 or more, or a negative errno. */
 

@@ -36,7 +36,10 @@ public struct DrawRequest: Sendable {
   /// How urgent it is.
   public var priority: DrawPriority
   /// When it should be there: of draws that are as urgent, the one with the nearest deadline is first.
-  public var deadline: ContinuousClock.Instant?
+  public var deadline: ContinuousClock.Instant? {
+    get { boxedDeadline?.instant }
+    set { boxedDeadline = newValue.map { Deadline($0) } }
+  }
   /// Whether the drawer's stores are asked and written to.
   public var usesStores: Bool
   /// What draws.
@@ -45,6 +48,14 @@ public struct DrawRequest: Sendable {
   public let cacheKey: BitmapKey
 
   let pixels: Result<PixelSize, RasterError>
+
+  /// In a box, which few requests have: the compiler does not know an instant's layout, and copying one for each hit costs as
+  /// much as a lookup.
+  private final class Deadline: Sendable {
+    let instant: ContinuousClock.Instant
+    init(_ instant: ContinuousClock.Instant) { self.instant = instant }
+  }
+  private var boxedDeadline: Deadline?
 
   /// A request. A size or scale that cannot be is reported when it is drawn.
   public init(
@@ -56,7 +67,7 @@ public struct DrawRequest: Sendable {
     self.scale = scale
     self.background = background
     self.priority = priority
-    self.deadline = deadline
+    boxedDeadline = deadline.map { Deadline($0) }
     self.usesStores = usesStores
     self.draw = draw
     pixels = Result { () throws(RasterError) in try PixelSize(points: size, scale: scale) }

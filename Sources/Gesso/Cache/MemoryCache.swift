@@ -7,8 +7,7 @@ import Foundation
 /// colour are kept as that colour; of those that are dropped, the ones that took very long to draw are kept as blobs for
 /// a while, in up to an eighth of the limit. When the system says that memory is short, all but what is on screen goes.
 ///
-/// Looking up costs the same however many there are. Thread-safety: any thread; lookups of different keys at the same
-/// time seldom meet.
+/// Looking up costs the same however many there are. Thread-safety: any thread; lookups take no lock.
 public final class MemoryCache: BitmapCache {
   /// How a cache is set up.
   public struct Configuration: Sendable {
@@ -87,7 +86,7 @@ public final class MemoryCache: BitmapCache {
 
   /// The bitmap that is kept under a key, which counts as a use. One of a single colour is made again.
   public func bitmap(for key: BitmapKey) -> Bitmap? {
-    switch table.find(key) {
+    switch table.find(key) ?? change({ _ in table.look(key) }) {
     case .missing: return nil
     case .expired(let stored):
       remove([key], if: { $0 === stored })
@@ -179,7 +178,7 @@ public final class MemoryCache: BitmapCache {
   /// Forgets all whose keys fulfil a condition.
   public func removeBitmaps(where condition: (BitmapKey) -> Bool) {
     compressed.remove(where: condition)
-    remove(table.keys(where: condition))
+    remove(change { _ in table.keys }.filter(condition))
     compressed.remove(where: condition)
   }
 
@@ -214,7 +213,7 @@ public final class MemoryCache: BitmapCache {
       // Bitmaps that come in from now on are asked for by who brings them.
       var rows: [UInt64: Int32] = [:]
       if newValue != nil {
-        for key in table.keys(where: { _ in true }) { rows[key.hashValue64] = Self.row(of: key, in: newValue) }
+        for key in change({ _ in table.keys }) { rows[key.hashValue64] = Self.row(of: key, in: newValue) }
       }
       change { state in state.policy.setRows { hash, row in rows[hash] ?? (newValue == nil ? -1 : row) } }
     }
@@ -248,14 +247,16 @@ public final class MemoryCache: BitmapCache {
 
   /// Does something with the state, after telling the policy of the hits since the last time.
   private func change<Result>(_ body: (inout State) -> Result) -> Result {
-    state.withLock { state in
+    let (result, retired) = state.withLock { state in
       // Taken out, and not copied: it is changed while the policy is.
       var marks: RequestLog.Marks? = nil
       swap(&marks, &state.marks)
       log.drain(&marks!) { state.policy.hit($0) }
       swap(&marks, &state.marks)
       state.policy.limit = limit - compressed.byteCount
-      return body(&state)
+      return (body(&state), table.takeRetired())
     }
+    BitmapTable.free(retired)
+    return result
   }
 }

@@ -212,4 +212,30 @@ struct DiskCacheFaultTests {
       #expect(try cache.found(names(3)) == 3)
     }
   }
+
+  @Test(
+    "gives up, and says so, where each name for a segment is taken, or is somebody else's", arguments: [true, false])
+  func takenNames(_ exists: Bool) async throws {
+    try await withTemporaryDirectory { directory in
+      let isTaken = Box(true)
+      var operations = FileOperations.system
+      operations.open = { folder, name, flags, mode in
+        isTaken.value && exists && name.hasSuffix(".segment") && flags & O_EXCL != 0
+          ? -Int(EEXIST) : FileOperations.system.open(folder, name, flags, mode)
+      }
+      operations.lock = { file, operation in
+        isTaken.value && !exists && operation & LOCK_NB != 0
+          ? -Int(EWOULDBLOCK) : FileOperations.system.lock(file, operation)
+      }
+      let cache = DiskCache.testing(directory, operations: operations)
+      try cache.putNow(storedBlob("a"), for: storeKey("a"))
+      let error = await #expect(throws: StorageError.self) { try await cache.flush() }
+      #expect(error?.code == (exists ? EEXIST : EWOULDBLOCK) && error?.description.contains(".segment") == true)
+      #expect(directory.files(".segment").isEmpty)
+      #expect(try cache.found(["a"]) == 1, "in memory")
+      isTaken.update { $0 = false }
+      try await cache.flush()
+      #expect(try DiskCache.testing(directory).found(["a"]) == 1)
+    }
+  }
 }

@@ -18,6 +18,9 @@ struct ActiveSegment {
 }
 
 extension CacheWriter {
+  /// Numbers of segments that are tried, if somebody has taken them.
+  private static let mostTries = 64
+
   /// Bytes that fit into the segment that is being written to.
   var room: Int { active.map { $0.capacity - $0.position } ?? 0 }
 
@@ -44,10 +47,7 @@ extension CacheWriter {
       return
     }
     let capacity = max(usual, SegmentFile.headLength + length)
-    while true {
-      guard state.segment < SegmentFile.mostNumber else {
-        throw FileFailure("make", SegmentFile.name(state.segment), -Int(EOVERFLOW))
-      }
+    for _ in 0..<Self.mostTries where state.segment < SegmentFile.mostNumber {
       state.segment += 1
       let file: Descriptor
       do throws(FileFailure) {
@@ -61,7 +61,7 @@ extension CacheWriter {
       let segment = SegmentFile(number: state.segment, file: file)
       do throws(FileFailure) {
         let lock = operations.uninterrupted { operations.lock(file.number, LOCK_EX | LOCK_NB) }
-        if lock == -Int(EWOULDBLOCK) { continue }
+        if lock == -Int(EWOULDBLOCK) { throw FileFailure("lock", segment.name, lock) }
         try segment.write(SegmentFile.Head(sequence: state.sequence, completeLength: 0))
         // So that a full disk is known before anything is lost. Where that cannot be done, it is known later.
         let result = operations.uninterrupted { operations.preallocate(file.number, Int64(capacity)) }
@@ -75,6 +75,8 @@ extension CacheWriter {
         directory: directory)
       return
     }
+    // Somebody makes files of the cache's names, or the system says so.
+    throw FileFailure("make", SegmentFile.name(state.segment), -Int(EEXIST))
   }
 
   /// Says how long a segment is, and gives back the room after that.

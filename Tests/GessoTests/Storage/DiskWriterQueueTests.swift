@@ -266,4 +266,23 @@ struct DiskWriterQueueTests {
       #expect(log.value == ["rename"])
     }
   }
+
+  @Test("is asked for without any file operation on the caller's thread", arguments: StorageLocation.allCases)
+  func callersThread(_ location: StorageLocation) async throws {
+    try await withTemporaryDirectory { directory in
+      let faults = Faults(), ended = Box(0)
+      let writer = DiskWriter(StorageDirectories(in: directory), ImmediateCompletionQueue(), faults.operations)
+      let cache = DiskCache.testing(directory.appendingPathComponent("cache"), operations: faults.operations)
+      onCallersThread { caller in
+        for number in 0..<50 {
+          writer.write(Data(count: 20_000), to: location, named: "\(number)") { _ in ended.increment() }
+          try? cache.putNow(storedBlob("a", version: number), for: storeKey("a"))
+        }
+        #expect(!faults.threads.value.contains(UInt(caller)))
+      }
+      try await cache.flush()
+      #expect(await eventually { ended.value == 50 })
+      #expect(faults.threads.value.count >= 2, "of the writer and of the cache")
+    }
+  }
 }

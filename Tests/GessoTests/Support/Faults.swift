@@ -28,6 +28,8 @@ final class Faults: Sendable {
   private let isOff = Box(false)
   /// What has failed, and with what.
   let failed = Box<[String]>([])
+  /// Threads that operations were on.
+  let threads = Box<Set<UInt>>([])
 
   /// - Parameters:
   ///   - place: the operation that fails, from 1; 0 for none.
@@ -45,6 +47,8 @@ final class Faults: Sendable {
 
   private func attempt(_ name: String, _ body: () -> Int) -> Int {
     calls.increment()
+    let thread = UInt(pthread_self())
+    threads.update { $0.insert(thread) }
     let call = calls.value
     let isHit = place > 0 && !isOff.value && (isOnce ? call == place : call >= place)
     if isHit {

@@ -18,7 +18,7 @@ public struct BitmapKey: Hashable, Sendable {
     /// to itself, and a key that cannot be found again would be kept for ever.
     fileprivate let numbers: KeyNumbers
 
-    init(identity: String, size: CGSize, pixels: PixelSize?, scale: Double, background: Color) {
+    init(identity: String, size: CGSize, pixels: PixelSize?, scale: Double, background: Color, hash: KeyHash?) {
       self.identity = identity
       pixelWidth = Int(pixels?.width ?? 0)
       pixelHeight = Int(pixels?.height ?? 0)
@@ -30,9 +30,11 @@ public struct BitmapKey: Hashable, Sendable {
         red: background.red.bitPattern, green: background.green.bitPattern, blue: background.blue.bitPattern,
         alpha: background.alpha.bitPattern)
       var text = identity
-      hash = withUnsafeBytes(of: numbers) { numbers in
-        text.withUTF8 { KeyHash(numbers: numbers, identity: UnsafeRawBufferPointer($0)) }
-      }
+      self.hash =
+        hash
+        ?? withUnsafeBytes(of: numbers) { numbers in
+          text.withUTF8 { KeyHash(numbers: numbers, identity: UnsafeRawBufferPointer($0)) }
+        }
     }
   }
 
@@ -41,8 +43,12 @@ public struct BitmapKey: Hashable, Sendable {
   /// Grows with every change of how requests become pixels.
   private static let version: UInt64 = 1
 
-  init(identity: String, size: CGSize, pixels: PixelSize?, scale: Double, background: Color) {
-    parts = Parts(identity: identity, size: size, pixels: pixels, scale: scale, background: background)
+  /// - Parameter hash: another one than its own, as tests give two keys the same.
+  init(
+    identity: String, size: CGSize, pixels: PixelSize?, scale: Double, background: Color, hash: KeyHash? = nil
+  ) {
+    parts = Parts(
+      identity: identity, size: size, pixels: pixels, scale: scale, background: background, hash: hash)
   }
 
   /// The user's key.

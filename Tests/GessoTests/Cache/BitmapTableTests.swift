@@ -3,17 +3,24 @@ import Testing
 
 @testable import Gesso
 
-@Suite("A table of bitmaps")
+// One test at a time, as each thread of one may take a place that another one counts on.
+@Suite("A table of bitmaps", .serialized)
 struct BitmapTableTests {
   private func stored(_ name: String, shade: Int = 0) throws -> BitmapTable.Stored {
     let bitmap = try solid(Color(white: Double(shade % 256) / 255))
     return BitmapTable.Stored(key: storeKey(name), bitmap: .pixels(bitmap), expires: .max, drawNanoseconds: 0)
   }
 
-  private func found(_ table: BitmapTable, _ name: String) -> Bitmap? {
-    guard case .found(.pixels(let bitmap)) = table.find(storeKey(name)) ?? table.look(storeKey(name)) else {
-      return nil
+  /// What a lookup finds, once this thread has a place: other tests have threads, too.
+  private func look(_ table: BitmapTable, _ key: BitmapKey) -> BitmapTable.Lookup {
+    while true {
+      if let found = table.find(key) { return found }
+      usleep(1000)
     }
+  }
+
+  private func found(_ table: BitmapTable, _ name: String) -> Bitmap? {
+    guard case .found(.pixels(let bitmap)) = look(table, storeKey(name)) else { return nil }
     return bitmap
   }
 
@@ -77,6 +84,29 @@ struct BitmapTableTests {
     for reader in readers { try await reader.value }
   }
 
+  @Test("has one bitmap for each hash, which only the key that it is of finds")
+  func sameHash() throws {
+    func key(_ name: String) -> BitmapKey {
+      BitmapKey(
+        identity: name, size: CGSize(width: 4, height: 4), pixels: nil, scale: 1, background: .clear,
+        hash: KeyHash(low: 5, high: 6, identity: 7))
+    }
+    let table = BitmapTable(), bitmap = try solid(.red)
+    func stored(_ name: String) -> BitmapTable.Stored {
+      BitmapTable.Stored(key: key(name), bitmap: .pixels(bitmap), expires: .max, drawNanoseconds: 0)
+    }
+    #expect(table.put(stored("a")) == nil)
+    guard case .missing = look(table, key("b")) else {
+      Issue.record("another picture")
+      return
+    }
+    #expect(table.put(stored("b"))?.key == key("a"))
+    guard case .missing = look(table, key("a")), case .found = look(table, key("b")) else {
+      Issue.record("not the newer one")
+      return
+    }
+  }
+
   @Test("frees what is removed, and what is replaced")
   func freeing() throws {
     let table = BitmapTable()
@@ -113,5 +143,22 @@ struct BitmapTableTests {
     #expect(refused.value >= 200 - 128 && refused.value < 200)
     // One after the other, many more than there are places.
     for _ in 0..<500 { try await onThread { #expect(table.find(storeKey("a")) != nil) }.value }
+  }
+
+  @Test("of a memory cache is found in by more threads at a time than have places")
+  func manyThreads() async throws {
+    let cache = MemoryCache(), bitmap = try solid(.red), gate = Gate(), asked = Box(0)
+    cache.insert(bitmap, for: storeKey("a"), cost: 10)
+    let threads = (0..<200).map { _ in
+      onThread {
+        let isFound = cache.bitmap(for: storeKey("a")) === bitmap
+        asked.increment()
+        gate.wait()
+        #expect(isFound)
+      }
+    }
+    #expect(await eventually { asked.value == 200 })
+    gate.open()
+    for thread in threads { try await thread.value }
   }
 }

@@ -57,6 +57,15 @@ struct MemoryCacheTests {
     #expect(MemoryCache(limit: -5).statistics.limit == 0)
   }
 
+  @Test("drops what was asked for longest ago: each hit counts")
+  func recency() throws {
+    let cache = MemoryCache(limit: 40), bitmap = try solid(.red)
+    for number in 0..<4 { cache.insert(bitmap, for: key(number), cost: 10) }
+    #expect(cache.bitmap(for: key(0)) != nil && cache.bitmap(for: key(2)) != nil)
+    for number in 4..<6 { cache.insert(bitmap, for: key(number), cost: 10) }
+    #expect((0..<6).map { cache.bitmap(for: key($0)) != nil } == [true, false, true, false, true, true])
+  }
+
   @Test("has a limit that fits the machine")
   func limit() {
     #expect(MemoryCache.defaultLimit > 0 && MemoryCache.defaultLimit <= 768 << 20)

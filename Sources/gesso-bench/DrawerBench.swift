@@ -47,7 +47,7 @@ struct DrawerBench {
       [
         { found &+= drawer.cachedBitmap(for: requests.elements[$0])!.width },
         { found &+= foundation.object(forKey: names[$0])!.width },
-        { found &+= dictionary.find(composites[$0])!.width },
+        { found &+= dictionary.find(composites.elements[$0])!.width },
       ], count: requests.count, repeats: isQuick ? 20 : 100)
     guard found > 0 else { fail("nothing was found") }
     report("hit-p50", times[0], "nscache", times[1])
@@ -202,7 +202,6 @@ private struct Kept<Element: Sendable>: Sendable, Sequence {
     elements = UnsafeBufferPointer(copy)
   }
 
-  subscript(place: Int) -> Element { elements[place] }
   var count: Int { elements.count }
   func makeIterator() -> UnsafeBufferPointer<Element>.Iterator { elements.makeIterator() }
 }

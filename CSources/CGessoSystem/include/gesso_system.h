@@ -34,9 +34,11 @@ unsigned gesso_thread_ordinal(void);
 void **gesso_thread_place(void);
 
 /* Reading what another thread may take away: what a thread finds between begin and end stays, as whoever takes something
- * away waits, before it is freed, until all who may have found it have ended. A thread's turn is odd while it reads; nobody
+ * away frees it only when all have ended who may have found it. A thread's turn is odd while it reads; nobody
  * else writes to it, and so reading costs no more however many threads read. It must not wait for anything, nor begin
  * twice. */
+enum { GESSO_READERS = 1024 }; /* as many threads may have looked up and live; the rest have to do without */
+
 typedef struct gesso_reader {
     _Alignas(128) atomic_ulong turn; /* processors fetch lines of 64 bytes in pairs */
 } gesso_reader;
@@ -65,8 +67,21 @@ static inline void gesso_reader_end(gesso_reader *reader)
     atomic_store_explicit(&reader->turn, turn + 1, memory_order_release);
 }
 
-/* Waits until all who read now have ended. */
-void gesso_readers_wait(void);
+/* Who reads now: its number and turn. */
+typedef struct gesso_busy {
+    int reader;
+    unsigned long turn;
+} gesso_busy;
+
+/* Finds those who read, and so may have found what was taken away before; `busy` has room for GESSO_READERS. */
+int gesso_readers_busy(gesso_busy *busy);
+/* Whether that reading has ended. */
+bool gesso_busy_ended(gesso_busy busy);
+/* Waits for it: some ten nanoseconds, unless the system has stopped the thread. */
+void gesso_busy_wait(gesso_busy busy);
+
+/* How many threads may have a reader, of those that have none yet; 0: as many as there can be. For tests. */
+void gesso_readers_limit(int count);
 
 /* Files: 0 or more, or a negative errno. */
 

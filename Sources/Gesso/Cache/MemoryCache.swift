@@ -7,7 +7,8 @@ import Foundation
 /// colour are kept as that colour; of those that are dropped, the ones that took very long to draw are kept as blobs for
 /// a while, in up to an eighth of the limit. When the system says that memory is short, all but what is on screen goes.
 ///
-/// Looking up costs the same however many there are. Thread-safety: any thread; lookups take no lock.
+/// Looking up costs the same however many there are. Thread-safety: any thread; lookups take no lock, unless a thousand threads
+/// look up.
 public final class MemoryCache: BitmapCache {
   /// How a cache is set up.
   public struct Configuration: Sendable {
@@ -187,7 +188,7 @@ public final class MemoryCache: BitmapCache {
 
   /// Drops all that is not on screen, because memory is short. What was learned about requests stays.
   public func trim() {
-    let gone = change { state in state.policy.trim().compactMap { table.remove($0) } }
+    let gone = change(waits: true) { state in state.policy.trim().compactMap { table.remove($0) } }
     withExtendedLifetime(gone) {}
     compressed.remove { _ in true }
   }
@@ -233,7 +234,8 @@ public final class MemoryCache: BitmapCache {
   var rule: EvictionRule { change { $0.policy.rule } }
 
   private func remove(_ keys: [BitmapKey], if condition: (BitmapTable.Stored) -> Bool = { _ in true }) {
-    let gone = change { state in
+    // Of one it may be later that its memory is free.
+    let gone = change(waits: keys.count > 1) { state in
       keys.compactMap { key -> BitmapTable.Stored? in
         // Another key of the same hash may have taken its place.
         guard let stored = table.remove(key.hashValue64) else { return nil }
@@ -246,7 +248,8 @@ public final class MemoryCache: BitmapCache {
   }
 
   /// Does something with the state, after telling the policy of the hits since the last time.
-  private func change<Result>(_ body: (inout State) -> Result) -> Result {
+  /// - Parameter waits: memory that it sets free is free when this returns, though others may be looking at it.
+  private func change<Result>(waits: Bool = false, _ body: (inout State) -> Result) -> Result {
     let (result, retired) = state.withLock { state in
       // Taken out, and not copied: it is changed while the policy is.
       var marks: RequestLog.Marks? = nil
@@ -254,7 +257,7 @@ public final class MemoryCache: BitmapCache {
       log.drain(&marks!) { state.policy.hit($0) }
       swap(&marks, &state.marks)
       state.policy.limit = limit - compressed.byteCount
-      return (body(&state), table.takeRetired())
+      return (body(&state), table.takeRetired(waits: waits))
     }
     BitmapTable.free(retired)
     return result

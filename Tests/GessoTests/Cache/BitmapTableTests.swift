@@ -38,7 +38,7 @@ struct BitmapTableTests {
       } else {
         #expect(table.remove(storeKey(name).hashValue64) === expected.removeValue(forKey: name))
       }
-      BitmapTable.free(table.takeRetired())
+      BitmapTable.free(table.takeRetired(waits: true))
     }
     for number in 0..<3000 {
       let name = "n\(number)"
@@ -51,37 +51,56 @@ struct BitmapTableTests {
     #expect(Set(table.keys) == Set(expected.values.map(\.key)))
   }
 
-  @Test("gives whole bitmaps of the right key to threads, while one puts, replaces and removes them")
-  func concurrently() async throws {
-    let table = BitmapTable(), isOver = Box(false), hits = Box(0)
-    let readers = (0..<3).map { reader in
+  /// Of one key the same slot is used again and again; of more, others are.
+  @Test(
+    "gives whole bitmaps of the right key to threads, while others put, replace and remove them", arguments: [1, 40])
+  func concurrently(_ count: Int) async throws {
+    let table = BitmapTable(), lock = Lock(()), isOver = Box(false), hits = Box(0), wrong = Box(0)
+    let blobs = try (0..<count).map { try solid(Color(white: Double($0 + 1) / 255)).encoded(level: .fast) }
+    let keys = (0..<count).map { storeKey("n\($0)") }
+    defer { isOver.update { $0 = true } }
+    func untilOver(_ body: @escaping @Sendable (Int) -> Void) -> Task<Void, any Error> {
       onThread {
-        var random = SeededGenerator(state: UInt64(reader))
+        var turn = 0
         while !isOver.value {
-          let number = Int.random(in: 0..<200, using: &random)
-          guard let bitmap = found(table, "n\(number)") else { continue }
-          // Its shade tells whose it is.
-          let red = Int(pixel(bitmap, 1, 1) & 0xFF)
-          #expect(red == number)
-          hits.increment()
+          body(turn % count)
+          turn += 1
         }
       }
     }
+    @Sendable func change(_ body: () -> BitmapTable.Stored?) {
+      lock.lock()
+      let old = body()
+      let retired = table.takeRetired(waits: false)
+      lock.unlock()
+      BitmapTable.free(retired)
+      withExtendedLifetime(old) {}
+    }
+    let readers = (0..<2).map { _ in
+      untilOver { number in
+        guard case .found(.pixels(let bitmap)) = table.find(keys[number]) else { return }
+        // Its shade tells whose it is.
+        if Int(pixel(bitmap, 1, 1) & 0xFF) != number + 1 { wrong.increment() }
+        hits.increment()
+      }
+    }
+    let remover = untilOver { number in
+      change { table.remove(keys[number].hashValue64) }
+      // The lock is not fair: without a pause nobody else would get it.
+      usleep(20)
+    }
     let writer = onThread {
-      var random = SeededGenerator(state: 99)
-      while hits.value < 20_000 {
-        let number = Int.random(in: 0..<200, using: &random)
-        if Int.random(in: 0..<3, using: &random) > 0 {
-          _ = table.put(try stored("n\(number)", shade: number))
-        } else {
-          _ = table.remove(storeKey("n\(number)").hashValue64)
-        }
-        BitmapTable.free(table.takeRetired())
+      for turn in 0..<5000 {
+        // Another one each time, that nobody else has.
+        let number = turn % count, bitmap = try Bitmap(decoding: blobs[number])
+        let new = BitmapTable.Stored(key: keys[number], bitmap: .pixels(bitmap), expires: .max, drawNanoseconds: 0)
+        change { table.put(new) }
       }
     }
     try await writer.value
     isOver.update { $0 = true }
-    for reader in readers { try await reader.value }
+    for other in readers + [remover] { try await other.value }
+    #expect(wrong.value == 0 && hits.value > 10)
   }
 
   @Test("has one bitmap for each hash, which only the key that it is of finds")
@@ -119,46 +138,36 @@ struct BitmapTableTests {
       _ = table.put(two)
     }
     #expect(first != nil, "somebody may look at it still")
-    BitmapTable.free(table.takeRetired())
+    BitmapTable.free(table.takeRetired(waits: true))
     #expect(first == nil && second != nil)
     _ = table.remove(storeKey("a").hashValue64)
-    BitmapTable.free(table.takeRetired())
+    BitmapTable.free(table.takeRetired(waits: true))
     #expect(second == nil)
   }
 
   @Test("has places for many threads at a time, which are free again when those end; the rest are told to do without")
   func threads() async throws {
+    BitmapTable.limitThreads(to: 64)
+    defer { BitmapTable.limitThreads(to: nil) }
     let table = BitmapTable(), asked = Box(0), refused = Box(0), gate = Gate()
+    let bitmap = try solid(.red), cache = MemoryCache(.init(limit: 1000, trimsUnderPressure: false))
+    cache.insert(bitmap, for: storeKey("a"), cost: 10)
     _ = table.put(try stored("a"))
-    let threads = (0..<200).map { _ in
+    let threads = (0..<100).map { _ in
       onThread {
         if table.find(storeKey("a")) == nil { refused.increment() }
-        asked.increment()
-        gate.wait()
-      }
-    }
-    #expect(await eventually { asked.value == 200 })
-    gate.open()
-    for thread in threads { try await thread.value }
-    #expect(refused.value >= 200 - 128 && refused.value < 200)
-    // One after the other, many more than there are places.
-    for _ in 0..<500 { try await onThread { #expect(table.find(storeKey("a")) != nil) }.value }
-  }
-
-  @Test("of a memory cache is found in by more threads at a time than have places")
-  func manyThreads() async throws {
-    let cache = MemoryCache(), bitmap = try solid(.red), gate = Gate(), asked = Box(0)
-    cache.insert(bitmap, for: storeKey("a"), cost: 10)
-    let threads = (0..<200).map { _ in
-      onThread {
+        // A cache finds it all the same.
         let isFound = cache.bitmap(for: storeKey("a")) === bitmap
         asked.increment()
         gate.wait()
         #expect(isFound)
       }
     }
-    #expect(await eventually { asked.value == 200 })
+    #expect(await eventually { asked.value == 100 })
     gate.open()
     for thread in threads { try await thread.value }
+    #expect(refused.value >= 100 - 64)
+    // One after the other, many more than there are places.
+    for _ in 0..<200 { try await onThread { _ = look(table, storeKey("a")) }.value }
   }
 }

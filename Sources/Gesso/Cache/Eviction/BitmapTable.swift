@@ -1,7 +1,7 @@
 internal import CGessoSystem
 import Synchronization
 
-/// Bitmaps by their keys. A lookup takes no lock, and writes to nothing that threads share but the bitmap's own count.
+/// Bitmaps by their keys. A lookup writes to nothing that threads share but the bitmap's own count, and takes no lock.
 ///
 /// There is one bitmap for each hash. Keys are compared in full: another key of the same hash is not found.
 ///
@@ -103,8 +103,8 @@ final class BitmapTable: Sendable {
       var place = Int(truncatingIfNeeded: hash) & mask
       while first[place].hash.load(ordering: .relaxed) > Slot.removed { place = (place + 1) & mask }
       let wasFree = first[place].hash.load(ordering: .relaxed) == Slot.free
-      first[place].stored.store(stored, ordering: .relaxed)
-      // Whoever sees it sees what it is of.
+      // Both: somebody may know the hash from the time before.
+      first[place].stored.store(stored, ordering: .releasing)
       first[place].hash.store(hash, ordering: .releasing)
       return wasFree
     }
@@ -116,12 +116,17 @@ final class BitmapTable: Sendable {
     var taken = 0
   }
 
-  /// What lookups may have found still, and nobody finds any more.
+  /// What nobody finds any more, though some may have found it and look at it still.
   struct Retired {
     fileprivate var stored: [Unmanaged<Stored>] = []
     fileprivate var slots: [UnsafeMutablePointer<Slots>] = []
-    var isEmpty: Bool { stored.isEmpty && slots.isEmpty }
+    fileprivate var lookers: [gesso_busy] = []
+    fileprivate var isEmpty: Bool { stored.isEmpty && slots.isEmpty }
+    fileprivate var isFree: Bool { lookers.allSatisfy { gesso_busy_ended($0) } }
   }
+
+  /// So much is kept for those who look at it, before they are waited for.
+  private static let mostWaiting = 64
 
   private static let bits: UInt64 = 5
   private static let partCount = 1 << Int(bits)
@@ -130,6 +135,7 @@ final class BitmapTable: Sendable {
   private nonisolated(unsafe) let parts: UnsafeMutablePointer<Atomic<UnsafeMutablePointer<Slots>>>
   private nonisolated(unsafe) let counts: UnsafeMutablePointer<Counts>
   private nonisolated(unsafe) let retired: UnsafeMutablePointer<Retired>
+  private nonisolated(unsafe) let waiting: UnsafeMutablePointer<[Retired]>
 
   init() {
     parts = .allocate(capacity: Self.partCount)
@@ -138,6 +144,8 @@ final class BitmapTable: Sendable {
     counts.initialize(repeating: Counts(), count: Self.partCount)
     retired = .allocate(capacity: 1)
     retired.initialize(to: Retired())
+    waiting = .allocate(capacity: 1)
+    waiting.initialize(to: [])
   }
 
   deinit {
@@ -151,16 +159,18 @@ final class BitmapTable: Sendable {
     parts.deinitialize(count: Self.partCount)
     parts.deallocate()
     counts.deallocate()
-    Self.free(retired.pointee)
+    Self.free(waiting.pointee + [retired.pointee])
     retired.deinitialize(count: 1)
     retired.deallocate()
+    waiting.deinitialize(count: 1)
+    waiting.deallocate()
   }
 
   private func part(of hash: UInt64) -> Int { Int(hash >> (64 - Self.bits)) }
 
   // MARK: Looking up
 
-  /// The bitmap of a key; `nil`: so many threads look up that this one has to do it as those who change.
+  /// The bitmap of a key; `nil`: so many threads that live have looked up that this one has to do it as those who change.
   func find(_ key: BitmapKey) -> Lookup? {
     guard let reader = gesso_reader_begin() else { return nil }
     defer { gesso_reader_end(reader) }
@@ -180,6 +190,9 @@ final class BitmapTable: Sendable {
       return .found(stored.bitmap)
     }
   }
+
+  /// How many threads that have not looked up yet may do it without a lock; `nil`: as many as can. For tests.
+  static func limitThreads(to count: Int32?) { gesso_readers_limit(count ?? 0) }
 
   // MARK: Changing, one at a time
 
@@ -221,18 +234,30 @@ final class BitmapTable: Sendable {
     return keys
   }
 
-  /// What was taken out, for ``free(_:)``.
-  func takeRetired() -> Retired {
-    defer { retired.pointee = Retired() }
-    return retired.pointee
+  /// What was taken out, for ``free(_:)``: what nobody looks at.
+  /// - Parameter waits: all of it, though somebody may look at it. Otherwise that is for a later time.
+  func takeRetired(waits: Bool) -> [Retired] {
+    if !retired.pointee.isEmpty {
+      retired.pointee.lookers = withUnsafeTemporaryAllocation(of: gesso_busy.self, capacity: Int(GESSO_READERS)) {
+        Array($0[..<Int(gesso_readers_busy($0.baseAddress))])
+      }
+      waiting.pointee.append(retired.pointee)
+      retired.pointee = Retired()
+    }
+    if waiting.pointee.isEmpty { return [] }
+    let isAll = waits || waiting.pointee.count > Self.mostWaiting
+    let place = waiting.pointee.partition { isAll || $0.isFree }
+    defer { waiting.pointee.removeSubrange(place...) }
+    return Array(waiting.pointee[place...])
   }
 
   /// Frees what was taken out, once nobody looks at it any more. Without locks: bitmaps take long to free.
-  static func free(_ retired: Retired) {
-    if retired.isEmpty { return }
-    gesso_readers_wait()
-    for stored in retired.stored { stored.release() }
-    for slots in retired.slots { Slots.free(slots) }
+  static func free(_ retired: [Retired]) {
+    for retired in retired {
+      for looker in retired.lookers { gesso_busy_wait(looker) }
+      for stored in retired.stored { stored.release() }
+      for slots in retired.slots { Slots.free(slots) }
+    }
   }
 
   private func retire(_ stored: Unmanaged<Stored>?) -> Stored? {

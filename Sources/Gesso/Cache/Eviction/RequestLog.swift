@@ -47,7 +47,8 @@ final class RequestLog: Sendable {
 
   func append(_ hash: UInt64) {
     let place = Int(gesso_thread_ordinal()) % Self.ringCount
-    // Not in one step, which costs as much as all else here: where two threads share a ring, a request may get lost.
+    // Not in one step, which costs as much as all else here: where two threads share a ring, requests may get lost, of one
+    // that was held up between these two even as many as the other one has made meanwhile.
     let position = rings[place].position.load(ordering: .relaxed)
     rings[place].position.store(position &+ 1, ordering: .relaxed)
     rings[place].hashes[position % Self.ringSize].store(hash, ordering: .relaxed)
@@ -60,7 +61,7 @@ final class RequestLog: Sendable {
       for position in max(marks.read[index], end - Self.ringSize)..<max(marks.read[index], end) {
         body(rings[index].hashes[position % Self.ringSize].load(ordering: .relaxed))
       }
-      marks.read[index] = max(marks.read[index], end)
+      marks.read[index] = end
     }
   }
 }

@@ -68,12 +68,15 @@ final class CacheCore: Sendable {
   }
 
   /// Opens the directory once more when it is needed next.
-  func reopen() {
-    let old = state.withLock { state in
+  /// - Parameter old: the one that is not good any more; `nil`: whichever it is.
+  func reopen(inPlaceOf old: CacheDirectory? = nil) {
+    let closed = state.withLock { state -> CacheDirectory? in
+      // Another thread has been here first.
+      if let old, state.directory !== old { return nil }
       defer { (state.directory, state.nextTry) = (nil, 0) }
       return state.directory
     }
-    withExtendedLifetime(old) {}
+    withExtendedLifetime(closed) {}
   }
 
   private func open(inPlaceOf old: CacheDirectory?) throws(FileFailure) -> CacheDirectory {
@@ -126,7 +129,12 @@ final class CacheCore: Sendable {
       while !rebuild.run() {
         for _ in 0..<max(1, options.retryDelay / 20_000_000) where !rebuild.isStopped() { usleep(20_000) }
       }
-      state.withLock { $0.isRebuilding = false }
+      let current = state.withLock { state in
+        state.isRebuilding = false
+        return state.directory
+      }
+      // Another index may have come in the meantime.
+      if let current, current !== directory { rebuildIfNeeded(current) }
     }
     thread.name = "gesso.rebuild"
     thread.qualityOfService = .utility

@@ -147,8 +147,13 @@ final class CacheDirectory: Sendable {
   func isCurrent(_ path: String) -> Bool {
     guard !index.isReplaced else { return false }
     guard let lock else { return true }
+    return lock.isCurrent(path) && isIndexCurrent
+  }
+
+  /// Whether the index is still the one of that name.
+  private var isIndexCurrent: Bool {
     var (own, named) = (stat(), stat())
-    return lock.isCurrent(path) && operations.status(index.file.number, &own) >= 0
+    return operations.status(index.file.number, &own) >= 0
       && operations.statusOfEntry(directory.number, IndexFile.name, &named) >= 0
       && own.st_ino == named.st_ino && own.st_dev == named.st_dev
   }
@@ -261,12 +266,12 @@ final class CacheDirectory: Sendable {
 
   // MARK: Reading
 
-  /// Whether the index has been replaced, as of a millisecond ago at most. Who replaces one in order to go on empties it first,
-  /// and an empty one is not read: only of an index that somebody has removed some more is read.
+  /// Whether the index has been replaced, as of a millisecond ago at most. Who makes one anew empties the old one, which nobody
+  /// reads then: it is of an index that somebody else has removed that some more is read.
   var wasReplaced: Bool {
     let now = MonotonicClock.now
     guard now - lastLook.load(ordering: .relaxed) > 1_000_000 else { return false }
-    if index.isReplaced { return true }
+    if index.isReplaced || !isIndexCurrent { return true }
     lastLook.store(now, ordering: .relaxed)
     return false
   }
@@ -274,7 +279,9 @@ final class CacheDirectory: Sendable {
   /// The sequence from which on records are told. An index that is complete stays so.
   private func firstSequence() throws(FileFailure) -> UInt64 {
     if isComplete.load(ordering: .relaxed) { return 0 }
-    if let state = try index.state(), state.isRebuilding { return state.rebuildSequence }
+    // Of one that is torn nothing is told: whoever writes next makes it anew.
+    guard let state = try index.state() else { return .max }
+    if state.isRebuilding { return state.rebuildSequence }
     isComplete.store(true, ordering: .relaxed)
     return 0
   }

@@ -79,8 +79,8 @@ public final class DiskCache: BlobStore {
     bytes.reserveCapacity(128)
     key.append(to: &bytes)
     do throws(FileFailure) {
-      let directory = try core.directoryForReading()
-      switch try directory.read(core.options.rehash(key.storeHash), bytes) {
+      let (directory, found) = try look(core.options.rehash(key.storeHash), bytes)
+      switch found {
       case .blob(let blob, let place):
         core.counters.hits.increment()
         directory.index.noteRead(place)
@@ -95,12 +95,22 @@ public final class DiskCache: BlobStore {
     } catch {
       core.counters.misses.increment()
       // An index that was cut off, which whoever writes next makes anew.
-      if error.code == EBADMSG {
-        core.reopen()
-        return nil
-      }
+      if error.code == EBADMSG { return nil }
       throw self.error(error)
     }
+  }
+
+  private func look(
+    _ hash: KeyHash, _ key: [UInt8]
+  ) throws(FileFailure) -> (CacheDirectory, CacheDirectory.Found) {
+    let directory = try core.directoryForReading()
+    do throws(FileFailure) { return (directory, try directory.read(hash, key)) } catch {
+      guard error.code == EBADMSG else { throw error }
+    }
+    // Another process has made the index anew.
+    core.reopen(inPlaceOf: directory)
+    let next = try core.directoryForReading()
+    return (next, try next.read(hash, key))
   }
 
   // MARK: Writing

@@ -7,7 +7,7 @@
 
 static gesso_reader readers[GESSO_READERS];
 static atomic_bool taken[GESSO_READERS];
-static atomic_int used;             /* all that were ever taken are below */
+static atomic_int used; /* all that were ever taken are below */
 static atomic_int most = GESSO_READERS;
 static pthread_key_t key;
 static pthread_once_t once = PTHREAD_ONCE_INIT;

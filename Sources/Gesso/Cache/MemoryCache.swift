@@ -7,8 +7,8 @@ import Foundation
 /// colour are kept as that colour; of those that are dropped, the ones that took very long to draw are kept as blobs for
 /// a while, in up to an eighth of the limit. When the system says that memory is short, all but what is on screen goes.
 ///
-/// Looking up costs the same however many there are. Thread-safety: any thread; lookups take no lock, unless a thousand threads
-/// look up.
+/// Looking up costs the same however many there are. Thread-safety: any thread; lookups take no lock, unless more than a
+/// thousand threads do it.
 public final class MemoryCache: BitmapCache {
   /// How a cache is set up.
   public struct Configuration: Sendable {

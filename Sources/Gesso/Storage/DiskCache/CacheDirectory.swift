@@ -279,8 +279,10 @@ final class CacheDirectory: Sendable {
   /// The sequence from which on records are told. An index that is complete stays so.
   private func firstSequence() throws(FileFailure) -> UInt64 {
     if isComplete.load(ordering: .relaxed) { return 0 }
-    // Of one that is torn nothing is told: whoever writes next makes it anew.
-    guard let state = try index.state() else { return .max }
+    var known = try index.state()
+    // Another one may just be writing it. Of one that is torn nothing is told: whoever writes next makes it anew.
+    if known == nil { known = try index.state() }
+    guard let state = known else { return .max }
     if state.isRebuilding { return state.rebuildSequence }
     isComplete.store(true, ordering: .relaxed)
     return 0

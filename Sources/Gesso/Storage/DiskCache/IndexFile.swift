@@ -313,11 +313,18 @@ final class IndexFile: Sendable {
     let part = 512
     for first in stride(from: 0, to: bucketCount, by: part) {
       let found = try read(buckets: first..<min(first + part, bucketCount)) { bytes in
-        (0..<bytes.count / IndexSlot.length).compactMap { number in
-          let slot = UnsafeRawBufferPointer(
-            rebasing: bytes[number * IndexSlot.length..<(number + 1) * IndexSlot.length])
-          return IndexSlot(slot).map { PlacedSlot(place: first * Self.slotsPerBucket + number, slot: $0) }
+        var found: [PlacedSlot] = []
+        for bucket in 0..<bytes.count / Self.bucketLength {
+          let slots = bytes.baseAddress! + bucket * Self.bucketLength
+          // Most are empty, of many tables.
+          if memcmp(slots, slots + 1, Self.bucketLength - 1) == 0 { continue }
+          for number in 0..<Self.slotsPerBucket {
+            let bytes = UnsafeRawBufferPointer(start: slots + number * IndexSlot.length, count: IndexSlot.length)
+            guard let slot = IndexSlot(bytes) else { continue }
+            found.append(PlacedSlot(place: (first + bucket) * Self.slotsPerBucket + number, slot: slot))
+          }
         }
+        return found
       }
       if !found.isEmpty { try body(found) }
     }

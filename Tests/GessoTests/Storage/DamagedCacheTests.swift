@@ -101,7 +101,9 @@ struct DamagedCacheTests {
         // While it is open.
         try await running.fill(["x"])
         #expect(truncate(running.directory.appendingPathComponent("index").path, 4096) == 0)
-        #expect(try running.found(["x"]) == 0)
+        // A miss, until the index that is made anew knows it again.
+        #expect(try running.found(["x"]) <= 1)
+        #expect(await eventually { (try? running.found(["x"])) == 1 })
         try await running.fill(names(5))
         #expect(try running.found(names(5)) == 5)
       }

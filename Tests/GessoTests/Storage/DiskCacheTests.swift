@@ -175,6 +175,12 @@ struct DiskCacheTests {
     }
   }
 
+  @Test("of limits beyond all disks has an index that can be")
+  func largestLimits() {
+    let limits = DiskCacheLimits(byteCount: .max, count: .max)
+    #expect(limits.bucketCount <= Int(UInt32.max) && limits.bucketCount >= limits.count / 5)
+  }
+
   @Test("has room in its index for as many records as it was made for")
   func fullIndex() async throws {
     try await withTemporaryDirectory { directory in

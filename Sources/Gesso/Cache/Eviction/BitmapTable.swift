@@ -5,7 +5,7 @@ import Synchronization
 ///
 /// There is one bitmap for each hash. Keys are compared in full: another key of the same hash is not found.
 ///
-/// Thread-safety: any thread looks up; one at a time changes, and gives back what ``takeRetired()`` gives it.
+/// Thread-safety: any thread looks up; one at a time changes, and frees what ``takeRetired(waits:)`` gives it.
 final class BitmapTable: Sendable {
   /// A reference that the table counts by hand, as lookups must not.
   final class Stored: Sendable {

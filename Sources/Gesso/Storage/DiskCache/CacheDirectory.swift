@@ -151,12 +151,7 @@ final class CacheDirectory: Sendable {
   }
 
   /// Whether the index is still the one of that name.
-  private var isIndexCurrent: Bool {
-    var (own, named) = (stat(), stat())
-    return operations.status(index.file.number, &own) >= 0
-      && operations.statusOfEntry(directory.number, IndexFile.name, &named) >= 0
-      && own.st_ino == named.st_ino && own.st_dev == named.st_dev
-  }
+  private var isIndexCurrent: Bool { operations.isFile(index.file.number, IndexFile.name, in: directory.number) }
 
   /// Forgets all that the index knows, and what it may still have found. For those who hold the lock.
   func forgetAll(_ state: inout IndexFile.State) throws(FileFailure) {
@@ -271,7 +266,7 @@ final class CacheDirectory: Sendable {
   var wasReplaced: Bool {
     let now = MonotonicClock.now
     guard now - lastLook.load(ordering: .relaxed) > 1_000_000 else { return false }
-    if index.isReplaced || !isIndexCurrent { return true }
+    guard isIndexCurrent else { return true }
     lastLook.store(now, ordering: .relaxed)
     return false
   }

@@ -55,10 +55,7 @@ final class CacheLock: Sendable {
 
   /// Whether the lock's file in the directory of that path is this one still.
   func isCurrent(_ path: String) -> Bool {
-    var (own, named) = (stat(), stat())
     guard let file = try? file() else { return false }
-    return operations.status(file.number, &own) >= 0
-      && operations.statusOfEntry(AT_FDCWD, path + "/" + Self.name, &named) >= 0
-      && own.st_ino == named.st_ino && own.st_dev == named.st_dev
+    return operations.isFile(file.number, path + "/" + Self.name, in: AT_FDCWD)
   }
 }

@@ -76,6 +76,13 @@ extension FileOperations {
     }
   }
 
+  /// Whether an open file is the one of that name.
+  func isFile(_ file: Int32, _ name: String, in directory: Int32) -> Bool {
+    var (own, named) = (stat(), stat())
+    return status(file, &own) >= 0 && statusOfEntry(directory, name, &named) >= 0
+      && own.st_ino == named.st_ino && own.st_dev == named.st_dev
+  }
+
   /// Writes all bytes, however many at a time the system takes.
   /// - Returns: 0, or the negative of an `errno`.
   func writeAll(_ file: Int32, _ bytes: UnsafeRawBufferPointer) -> Int {
@@ -96,15 +103,11 @@ extension FileOperations {
 
   /// Writes bytes to a place.
   func writeAll(_ file: Int32, _ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Int {
-    var done = 0
-    while done < bytes.count {
-      var piece = iovec(
-        iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress! + done), iov_len: bytes.count - done)
-      let count = uninterrupted { writeAt(file, &piece, 1, offset + Int64(done)) }
-      if count <= 0 { return count < 0 ? count : -Int(ENOSPC) }
-      done += count
+    withUnsafeTemporaryAllocation(of: iovec.self, capacity: 1) { pieces in
+      let base = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
+      pieces.initializeElement(at: 0, to: iovec(iov_base: base, iov_len: bytes.count))
+      return writeAll(file, pieces, at: offset)
     }
-    return 0
   }
 
   /// Reads pieces from a place, up to the end of the file.

@@ -101,13 +101,14 @@ size_t gesso_band_encode(
     size_t best = raw, capacity = raw - 1;
     uint8_t *tried = scratch + way_scratch(band->count, band->width);
     /* In rows of less than a group, a group would have its own pixels above it. */
-    bool has_ways = band->pixel_size == 4 && band->width >= 8, is_small = level == GESSO_BLOB_SMALL;
-    bool may_repeat = !has_ways || is_small;
+    enum { FEW = 1024 }; /* pixels: with so few, all ways are tried */
+    bool has_ways = band->pixel_size == 4 && band->width >= 8, tries_all = level == GESSO_BLOB_SMALL || band->count <= FEW;
+    bool may_repeat = !has_ways || tries_all;
     if (has_ways) {
         sample s = take_sample(band);
         size_t length, literals = band->count;
         bool is_photo = s.literals * 5 > s.pixels * 4;
-        if (!is_photo || is_small) {
+        if (!is_photo || tries_all) {
             length = gesso_masks_encode(band, level, scratch, out, capacity, &literals);
             if (length) best = length, *mode = GESSO_BAND_MASKS;
         }
@@ -115,11 +116,11 @@ size_t gesso_band_encode(
         if (*mode == GESSO_BAND_STORED) {
             length = gesso_filter_encode(band, scratch, out, capacity);
             if (length) best = length, *mode = GESSO_BAND_FILTER;
-        } else if (literals * 4 > band->count * 3 || is_small)
+        } else if (literals * 4 > band->count * 3 || tries_all)
             keep_smaller(out, &best, mode, tried, gesso_filter_encode(band, scratch, tried, best), GESSO_BAND_FILTER);
         /* Slanted gradients are LZ4's, and so may be anything with many literals. */
-        may_repeat |= s.slanted * 2 > s.literals && s.literals * 16 > s.pixels;
-        may_repeat |= literals * 4 > band->count && lz4_may_win(band, best, tried);
+        bool is_slanted = s.slanted * 2 > s.literals && s.literals * 16 > s.pixels;
+        may_repeat = may_repeat || ((is_slanted || literals * 4 > band->count) && lz4_may_win(band, best, tried));
     }
     if (may_repeat) {
         size_t length = gesso_lz4_pack(band->pixels, raw, level, tried, best - 1);
@@ -158,8 +159,11 @@ bool gesso_band_decode(
     case GESSO_BAND_LZ4:
         return length < raw && gesso_lz4_unpack(in, length, pixels, raw) == pixels
             && (!is_opaque || all_opaque(pixels, count));
+    case GESSO_BAND_LONG_MASKS:
     case GESSO_BAND_MASKS:
-        return has_ways && gesso_masks_decode(in, length, scratch, (uint32_t *)pixels, width, count, is_opaque);
+        return has_ways
+            && gesso_masks_decode(
+                   mode == GESSO_BAND_LONG_MASKS, in, length, scratch, (uint32_t *)pixels, width, count, is_opaque);
     case GESSO_BAND_FILTER:
         return has_ways && gesso_filter_decode(in, length, scratch, (uint32_t *)pixels, width, count, is_opaque);
     default:

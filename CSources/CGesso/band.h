@@ -6,8 +6,8 @@
 #include "kernels.h"
 
 typedef enum gesso_band_mode {
-    GESSO_BAND_STORED = 0, GESSO_BAND_SOLID = 1, GESSO_BAND_LZ4 = 2, GESSO_BAND_MASKS = 3, GESSO_BAND_FILTER = 4,
-    GESSO_BAND_MODES
+    GESSO_BAND_STORED = 0, GESSO_BAND_SOLID = 1, GESSO_BAND_LZ4 = 2, GESSO_BAND_LONG_MASKS = 3, GESSO_BAND_FILTER = 4,
+    GESSO_BAND_MASKS = 5, GESSO_BAND_MODES
 } gesso_band_mode;
 
 /* A band's rows without padding. */
@@ -36,12 +36,16 @@ bool gesso_band_decode(
 size_t gesso_masks_scratch(size_t count, uint32_t width);
 size_t gesso_masks_encode(
     const gesso_band *band, gesso_blob_level level, uint8_t *scratch, uint8_t *out, size_t capacity, size_t *literals);
+/* `is_long`: with the head of mode 3. */
 bool gesso_masks_decode(
-    const uint8_t *in, size_t length, uint8_t *scratch, uint32_t *pixels, uint32_t width, size_t count, bool is_opaque);
+    bool is_long, const uint8_t *in, size_t length, uint8_t *scratch, uint32_t *pixels, uint32_t width, size_t count, bool is_opaque);
 size_t gesso_filter_scratch(size_t count);
 size_t gesso_filter_encode(const gesso_band *band, uint8_t *scratch, uint8_t *out, size_t capacity);
 bool gesso_filter_decode(
     const uint8_t *in, size_t length, uint8_t *scratch, uint32_t *pixels, uint32_t width, size_t count, bool is_opaque);
+
+/* What the colours of a palette take at most. */
+enum { GESSO_PALETTE_BYTES = 4 * (256 + 8) + 1 };
 
 /* Literals of at most 256 colours; 0 if there are more, or not enough room. `indices` has room for one byte each. */
 size_t gesso_palette_encode(
@@ -62,5 +66,35 @@ static inline uint32_t gesso_load32(const uint8_t *p)
     return v;
 }
 static inline void gesso_store32(uint8_t *p, uint32_t v) { memcpy(p, &v, 4); }
+
+/* Numbers of one to five bytes: seven bits each, the lowest first, and a bit that tells that another byte follows. */
+static inline size_t gesso_varint_size(uint32_t number)
+{
+    size_t size = 1;
+    for (; number > 127; number >>= 7) size++;
+    return size;
+}
+static inline size_t gesso_varint_write(uint8_t *out, uint32_t number)
+{
+    size_t size = 0;
+    for (; number > 127; number >>= 7) out[size++] = (uint8_t)(number | 128);
+    out[size++] = (uint8_t)number;
+    return size;
+}
+/* False if the number does not end, or is too large: `at` is still where it begins then. */
+static inline bool gesso_varint_read(const uint8_t *in, size_t length, size_t *at, uint32_t *number)
+{
+    uint64_t value = 0;
+    for (size_t i = 0; i < 5 && i < length - *at; i++) {
+        uint8_t byte = in[*at + i];
+        value |= (uint64_t)(byte & 127) << 7 * i;
+        if (byte > 127) continue;
+        if (value > UINT32_MAX) return false;
+        *number = (uint32_t)value;
+        *at += i + 1;
+        return true;
+    }
+    return false;
+}
 
 #endif

@@ -2,8 +2,7 @@
 
 /* The rows first ..< end, and where they go. */
 typedef struct rows_to_decode {
-    const uint8_t *bytes;
-    const gesso_blob_header *header;
+    const gesso_blob_reader *reader;
     uint32_t first, end;
     uint8_t *target;
     ptrdiff_t stride;
@@ -13,19 +12,19 @@ typedef struct rows_to_decode {
 static gesso_status decode_band(void *context, uint32_t band, uint8_t *memory)
 {
     const rows_to_decode *r = context;
-    const gesso_blob_header *h = r->header;
+    const gesso_blob_header *h = &r->reader->header;
     size_t pixel = gesso_format_bytes_per_pixel(h->format), row = (size_t)h->width * pixel;
     uint32_t top = band * h->rows_per_band, rows = h->height - top < h->rows_per_band ? h->height - top : h->rows_per_band;
-    if (!gesso_blob_band_is_intact(r->bytes, band)) return GESSO_CORRUPT;
-    const uint8_t *entry = gesso_blob_entry(r->bytes, band);
+    gesso_blob_entry entry = gesso_blob_entry_of(r->reader, band);
+    if (!gesso_blob_is_intact(r->reader, &entry)) return GESSO_CORRUPT;
     uint32_t from = r->first > top ? r->first - top : 0, to = r->end - top < rows ? r->end - top : rows;
     uint8_t *target = r->target + (ptrdiff_t)(top + from - r->first) * r->stride;
     /* Straight into the target where all of the band goes there, without padding. */
     bool straight = from == 0 && to == rows && r->stride == (ptrdiff_t)row;
     uint8_t *pixels = straight ? target : memory;
     if (!gesso_band_decode(
-            (gesso_band_mode)entry[12], r->bytes + gesso_load64(entry), gesso_load32(entry + 8), memory + r->band_bytes, pixels,
-            h->width, (size_t)h->width * rows, pixel, h->format == GESSO_FORMAT_XRGB32))
+            entry.mode, r->reader->bytes + entry.offset, (size_t)entry.length, memory + r->band_bytes, pixels, h->width,
+            (size_t)h->width * rows, pixel, h->format == GESSO_FORMAT_XRGB32))
         return GESSO_CORRUPT;
     for (uint32_t i = from; !straight && i < to; i++)
         memcpy(target + (ptrdiff_t)(i - from) * r->stride, pixels + i * row, row);
@@ -40,16 +39,18 @@ static gesso_status decode_rows(
     if (first == end) return GESSO_OK;
     uint32_t most = h->rows_per_band < h->height ? h->rows_per_band : h->height;
     size_t row = (size_t)h->width * gesso_format_bytes_per_pixel(h->format), band_bytes = (row * most + 63) & ~(size_t)63;
-    rows_to_decode rows = {reader->bytes, h, first, end, bitmap->pixels, bitmap->stride, band_bytes};
+    rows_to_decode rows = {reader, first, end, bitmap->pixels, bitmap->stride, band_bytes};
     uint32_t band = first / h->rows_per_band, last = (end - 1) / h->rows_per_band + 1;
     gesso_band_result result = gesso_blob_each_band(
         band, last, gesso_blob_threads(reading ? reading->thread_count : 1, (uint64_t)(end - first) * h->width, last - band),
         reading ? reading->workspace : NULL, band_bytes + gesso_band_scratch((size_t)h->width * most, h->width), decode_band,
         &rows);
-    if (result.status == GESSO_CORRUPT)
+    if (result.status == GESSO_CORRUPT) {
+        gesso_blob_entry entry = gesso_blob_entry_of(reader, result.band);
         gesso_blob_refuse(
-            reader, GESSO_CORRUPT, gesso_load64(gesso_blob_entry(reader->bytes, result.band)),
-            gesso_blob_band_is_intact(reader->bytes, result.band) ? "bytes of a band" : "checksum of a band");
+            reader, GESSO_CORRUPT, entry.offset,
+            gesso_blob_is_intact(reader, &entry) ? "bytes of a band" : "checksum of a band");
+    }
     return result.status;
 }
 
@@ -70,7 +71,7 @@ gesso_status gesso_blob_decode(const uint8_t *bytes, size_t length, gesso_blob_r
     if (!status) {
         status = gesso_limits_check(
             reading ? reading->limits : NULL, h->width, h->height, gesso_format_bytes_per_pixel(h->format));
-        if (status) gesso_blob_refuse(&reader, status, 12, "size of the picture");
+        if (status) gesso_blob_refuse(&reader, status, h->version == 1 ? 12 : 6, "size of the picture");
     }
     if (!status) status = gesso_blob_check_table(&reader);
     gesso_bitmap *bitmap = NULL;

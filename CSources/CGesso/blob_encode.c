@@ -23,32 +23,58 @@ typedef struct writing {
     const gesso_bitmap *bitmap;
     gesso_blob_level level;
     uint8_t *buffer;
-    uint32_t rows_per_band, band_count;
+    gesso_blob_header header;
     size_t row, band_bytes; /* bytes of a row, and of a band's pixels, aligned */
 } writing;
 
-static uint8_t *place_of(const writing *w, uint32_t band)
+static gesso_blob_header header_of(const gesso_bitmap *bitmap, size_t row)
 {
-    size_t table = (size_t)GESSO_BLOB_ENTRY * w->band_count;
-    return w->buffer + GESSO_BLOB_HEADER + table + (size_t)band * w->rows_per_band * w->row;
+    uint32_t rows = gesso_blob_rows_per_band(row);
+    gesso_blob_header h = {
+        .width = bitmap->width, .height = bitmap->height, .format = bitmap->format, .is_opaque = gesso_bitmap_is_opaque(bitmap),
+        .scale = bitmap->scale, .rows_per_band = rows < bitmap->height ? rows : bitmap->height};
+    h.band_count = gesso_blob_band_count(h.height, h.rows_per_band);
+    h.bands = gesso_blob_head_size(&h);
+    return h;
 }
 
-/* Writes a band to its place, and all but the offset to the table. */
+size_t gesso_blob_bound(const gesso_bitmap *bitmap)
+{
+    if (!bitmap) return 0;
+    size_t row = (size_t)gesso_row_bytes(bitmap->width, bitmap->format);
+    /* A band that does not shrink is stored. */
+    return (size_t)header_of(bitmap, row).bands + row * bitmap->height;
+}
+
+/* Writes a band to its place, and its entry with the length where the end will be. */
 static gesso_status encode_band(void *context, uint32_t band, uint8_t *memory)
 {
     const writing *w = context;
-    uint32_t y = band * w->rows_per_band, left = w->bitmap->height - y, rows = left < w->rows_per_band ? left : w->rows_per_band;
+    const gesso_blob_header *h = &w->header;
+    uint32_t y = band * h->rows_per_band, left = h->height - y, rows = left < h->rows_per_band ? left : h->rows_per_band;
     const uint8_t *pixels = gather(w->bitmap, y, rows, memory);
-    uint8_t *out = place_of(w, band), *entry = w->buffer + GESSO_BLOB_HEADER + (size_t)GESSO_BLOB_ENTRY * band;
+    uint8_t *out = w->buffer + h->bands + (size_t)y * w->row;
     gesso_band_mode mode;
     size_t size = gesso_band_encode(
-        &(gesso_band){pixels, w->bitmap->width, (size_t)w->bitmap->width * rows, gesso_format_bytes_per_pixel(w->bitmap->format)},
-        w->level, memory + w->band_bytes, out, &mode);
-    memset(entry, 0, GESSO_BLOB_ENTRY);
-    gesso_store32(entry + 8, (uint32_t)size);
-    entry[12] = (uint8_t)mode;
-    gesso_store64(entry + 16, gesso_hash64(out, size));
+        &(gesso_band){pixels, h->width, (size_t)h->width * rows, gesso_format_bytes_per_pixel(h->format)}, w->level,
+        memory + w->band_bytes, out, &mode);
+    gesso_blob_write_entry(gesso_blob_written_entry(w->buffer, h, band), mode, size, gesso_hash64(out, size));
     return GESSO_OK;
+}
+
+/* Bands come together, one behind the other, and their lengths become their ends. */
+static uint64_t join_bands(const writing *w)
+{
+    const gesso_blob_header *h = &w->header;
+    uint64_t end = 0;
+    for (uint32_t band = 0; band < h->band_count; band++) {
+        uint8_t *entry = gesso_blob_written_entry(w->buffer, h, band);
+        uint64_t size = gesso_blob_entry_end(entry);
+        memmove(w->buffer + h->bands + end, w->buffer + h->bands + (size_t)band * h->rows_per_band * w->row, size);
+        end += size;
+        gesso_blob_set_entry_end(entry, end);
+    }
+    return end;
 }
 
 gesso_status gesso_blob_encode(
@@ -58,34 +84,20 @@ gesso_status gesso_blob_encode(
     if (options && (unsigned)options->level > GESSO_BLOB_SMALL) return GESSO_INVALID_ARGUMENT;
     if (capacity < gesso_blob_bound(bitmap)) return GESSO_BUFFER_TOO_SMALL;
     size_t row = (size_t)gesso_row_bytes(bitmap->width, bitmap->format);
-    if (row > LZ4_MAX_INPUT_SIZE) return GESSO_TOO_LARGE;
-    uint32_t rows = gesso_blob_rows_per_band(row), bands = gesso_blob_band_count(bitmap->height, rows);
-    uint32_t most = rows < bitmap->height ? rows : bitmap->height;
-    size_t pixels = (size_t)bitmap->width * most;
-    writing w = {bitmap, options ? options->level : GESSO_BLOB_FAST, buffer, rows, bands, row, (row * most + 63) & ~(size_t)63};
+    if (row > LZ4_MAX_INPUT_SIZE || (uint64_t)row * bitmap->height > GESSO_BLOB_BANDS_LIMIT) return GESSO_TOO_LARGE;
+    writing w = {
+        .bitmap = bitmap, .level = options ? options->level : GESSO_BLOB_FAST, .buffer = buffer,
+        .header = header_of(bitmap, row), .row = row};
+    const gesso_blob_header *h = &w.header;
+    w.band_bytes = (row * h->rows_per_band + 63) & ~(size_t)63;
     uint32_t threads = gesso_blob_threads(
-        options ? options->thread_count : 1, (uint64_t)bitmap->width * bitmap->height, bands);
+        options ? options->thread_count : 1, (uint64_t)h->width * h->height, h->band_count);
     gesso_band_result result = gesso_blob_each_band(
-        0, bands, threads, options ? options->workspace : NULL, w.band_bytes + gesso_band_scratch(pixels, bitmap->width),
-        encode_band, &w);
+        0, h->band_count, threads, options ? options->workspace : NULL,
+        w.band_bytes + gesso_band_scratch((size_t)h->width * h->rows_per_band, h->width), encode_band, &w);
     if (result.status) return result.status;
-    /* They come together. */
-    uint8_t *table = buffer + GESSO_BLOB_HEADER;
-    uint64_t offset = GESSO_BLOB_HEADER + (uint64_t)GESSO_BLOB_ENTRY * bands;
-    for (uint32_t band = 0; band < bands; band++) {
-        uint8_t *entry = table + (size_t)GESSO_BLOB_ENTRY * band;
-        uint32_t size = gesso_load32(entry + 8);
-        gesso_store64(entry, offset);
-        memmove(buffer + offset, place_of(&w, band), size);
-        offset += size;
-    }
-    gesso_blob_write_header(
-        buffer,
-        &(gesso_blob_header){
-            .flags = gesso_bitmap_is_opaque(bitmap) ? GESSO_BLOB_OPAQUE : 0, .width = bitmap->width, .height = bitmap->height,
-            .format = bitmap->format, .scale = bitmap->scale, .rows_per_band = rows, .band_count = bands, .total = offset,
-            .table_hash = gesso_hash64(table, (size_t)GESSO_BLOB_ENTRY * bands)});
-    *length = (size_t)offset;
+    *length = (size_t)(h->bands + join_bands(&w));
+    gesso_blob_write_head(buffer, h);
     return GESSO_OK;
 }
 

@@ -95,17 +95,19 @@ typedef struct gesso_kernels {
      * after which up to 16 more are written. Unpacking reads just these. */
     size_t (*pack)(uint8_t *widths, uint8_t *planes, const uint8_t *values, size_t blocks);
     void (*unpack)(uint8_t *values, const uint8_t *widths, const uint8_t *planes, size_t blocks, size_t bytes);
-    /* Finds the masks of a band and counts them; those of single bits are 0 before. `row` lies above the first row. Each
-     * literal's word is written, and the one above it, with room for 16 more than there can be. */
+    /* Finds the masks of a band and counts them; those of single bits are 0 before, and each has room for eight bytes
+     * more. `row` lies above the first row. Each literal's word is written, and the one above it, with room for 16 more than
+     * there can be. */
     void (*find_masks)(
         const uint32_t *pixels, size_t count, uint32_t width, const uint32_t *row, gesso_masks *masks, uint32_t *words,
         uint32_t *aboves);
-    /* The reverse, of masks whose counts are right, behind the last byte of which two more may be read. Words that are
-     * deltas are added to those above; `solid` is or'ed to words. There may be words for eight pixels more than there are.
+    /* The reverse, of masks whose counts are right, behind the last byte of which eight more may be read. What is above is
+     * added to words, of the bytes that `differences` has set; `solid` is or'ed to them. There may be words for eight pixels
+     * more than there are.
      * False if pixels are as the one to the left and do not differ, or if there are not as many literals as was said. */
     bool (*expand_masks)(
         uint32_t *pixels, size_t count, uint32_t width, const uint32_t *row, const gesso_masks *masks, const uint32_t *words,
-        bool is_delta, uint32_t solid);
+        uint32_t differences, uint32_t solid);
     /* Splits words, less others if there are any, byte by byte, into planes of bytes, a pitch from one another: green, red
      * and blue less green, and alpha; and joins such planes, without alpha if there is no plane of it. */
     void (*split_planes)(

@@ -48,22 +48,71 @@ AVX2 ALWAYS_INLINE __m256i avx2_blend(__m256i a, __m256i b, __m256i places)
         _mm256_blendv_ps(_mm256_castsi256_ps(a), _mm256_castsi256_ps(b), _mm256_castsi256_ps(places)));
 }
 
-/* A marked group: its masks, and its literals with those above them. */
-AVX2 ALWAYS_INLINE void avx2_find_group(
-    __m256i here, __m256i up, uint32_t before, unsigned differs, gesso_masks *m, uint32_t *words, uint32_t *aboves)
+/* Which of eight bytes are not 0; and the chosen ones, one after the other. */
+AVX2 ALWAYS_INLINE unsigned avx2_not_zero(__m128i bytes)
 {
-    __m256i left = _mm256_permutevar8x32_epi32(here, _mm256_setr_epi32(0, 0, 1, 2, 3, 4, 5, 6));
-    left = _mm256_blend_epi32(left, _mm256_set1_epi32((int)before), 1);
-    unsigned as_left = differs & avx2_equal(here, left), literal = differs & ~as_left;
-    m->differs[m->marked_count] = (uint8_t)differs;
-    m->has_left[m->marked_count / 8] |= (uint8_t)((as_left != 0) << m->marked_count % 8);
-    m->left[m->left_count] = (uint8_t)as_left;
-    m->marked_count++;
-    m->left_count += as_left != 0;
+    return ~(unsigned)_mm_movemask_epi8(_mm_cmpeq_epi8(bytes, _mm_setzero_si128())) & 255;
+}
+AVX2 ALWAYS_INLINE __m128i avx2_choose(__m128i bytes, unsigned chosen)
+{
+    return _mm_shuffle_epi8(bytes, _mm_loadl_epi64((const __m128i *)(avx2_chosen + chosen)));
+}
+
+/* The masks of sixty-four pixels, of which some are not as those above. Up to eight bytes more are written to lists. */
+AVX2 ALWAYS_INLINE unsigned avx2_add_masks(uint64_t differs, uint64_t as_left, gesso_masks *m)
+{
+    __m128i differences = _mm_cvtsi64_si128((long long)differs), lefts = _mm_cvtsi64_si128((long long)as_left);
+    unsigned marked = avx2_not_zero(differences), with_left = avx2_not_zero(lefts);
+    unsigned count = (unsigned)__builtin_popcount(marked);
+    _mm_storel_epi64((__m128i *)(m->differs + m->marked_count), avx2_choose(differences, marked));
+    _mm_storel_epi64((__m128i *)(m->left + m->left_count), avx2_choose(lefts, with_left));
+    unsigned bits = avx2_not_zero(avx2_choose(lefts, marked)) & ((1u << count) - 1);
+    uint16_t two;
+    memcpy(&two, m->has_left + m->marked_count / 8, 2);
+    two |= (uint16_t)(bits << m->marked_count % 8);
+    memcpy(m->has_left + m->marked_count / 8, &two, 2);
+    m->marked_count += count;
+    m->left_count += (unsigned)__builtin_popcount(with_left);
+    return marked;
+}
+
+/* The literals of a group, with those above them. */
+AVX2 ALWAYS_INLINE void avx2_add_literals(
+    const uint32_t *here, const uint32_t *above, unsigned literal, gesso_masks *m, uint32_t *words, uint32_t *aboves)
+{
     __m256i places = avx2_places(avx2_chosen + literal);
-    avx2_store(words + m->literal_count, _mm256_permutevar8x32_epi32(here, places));
-    avx2_store(aboves + m->literal_count, _mm256_permutevar8x32_epi32(up, places));
+    avx2_store(words + m->literal_count, _mm256_permutevar8x32_epi32(avx2_load(here), places));
+    avx2_store(aboves + m->literal_count, _mm256_permutevar8x32_epi32(avx2_load(above), places));
     m->literal_count += (unsigned)__builtin_popcount(literal);
+}
+
+/* Groups with literals that are not gathered yet: how many there are in sixty-four pixels cannot be foreseen, and in many
+ * of these it does not matter. */
+enum { AVX2_GATHERED = 32 };
+typedef struct avx2_groups {
+    size_t count;
+    uint32_t at[8 * AVX2_GATHERED + 8];
+    uint8_t literals[8 * AVX2_GATHERED + 8];
+} avx2_groups;
+
+AVX2 ALWAYS_INLINE void avx2_remember(avx2_groups *groups, size_t i, uint64_t literals)
+{
+    __m128i bytes = _mm_cvtsi64_si128((long long)literals);
+    unsigned which = avx2_not_zero(bytes);
+    _mm_storel_epi64((__m128i *)(groups->literals + groups->count), avx2_choose(bytes, which));
+    __m256i at = _mm256_slli_epi32(avx2_places(avx2_chosen + which), 3);
+    avx2_store(groups->at + groups->count, _mm256_add_epi32(at, _mm256_set1_epi32((int)i)));
+    groups->count += (unsigned)__builtin_popcount(which);
+}
+
+AVX2 ALWAYS_INLINE void avx2_gather(
+    avx2_groups *groups, const uint32_t *pixels, uint32_t width, gesso_masks *m, uint32_t *words, uint32_t *aboves)
+{
+    for (size_t k = 0; k < groups->count; k++) {
+        const uint32_t *here = pixels + groups->at[k];
+        avx2_add_literals(here, here - width, groups->literals[k], m, words, aboves);
+    }
+    groups->count = 0;
 }
 
 AVX2 void avx2_find_masks(
@@ -71,31 +120,39 @@ AVX2 void avx2_find_masks(
     uint32_t *aboves)
 {
     gesso_masks m = *masks;
-    m.marked_count = m.left_count = m.literal_count = 0;
+    avx2_groups gathered;
+    m.marked_count = m.left_count = m.literal_count = gathered.count = 0;
     for (size_t i = 0; i < count; i += 64) {
-        /* The last group may have fewer pixels: the others are as those above. */
         size_t pixels_here = count - i < 64 ? count - i : 64, groups = (pixels_here + 7) / 8;
-        uint32_t mixed[64], filled[64];
+        uint32_t mixed[64], filled[72];
         const uint32_t *above = gesso_above(pixels, i, groups * 8, width, row, mixed), *here = pixels + i;
-        if (pixels_here % 8) {
-            memcpy(filled, above, groups * 32);
-            memcpy(filled, here, pixels_here * 4);
-            here = filled;
+        if (i == 0 || pixels_here % 8) {
+            /* Nothing is before the first pixel; the last group may have fewer: the others are as those above. */
+            filled[7] = pixels[i ? i - 1 : 0];
+            memcpy(filled + 8, above, groups * 32);
+            here = memcpy(filled + 8, here, pixels_here * 4);
         }
-        uint64_t differs = 0;
+        uint64_t differs = 0, as_left = 0;
         for (size_t g = 0; g < groups; g++)
             differs |= (uint64_t)(avx2_equal(avx2_load(here + 8 * g), avx2_load(above + 8 * g)) ^ 255) << 8 * g;
-        unsigned marked = 0;
-        while (differs) {
-            unsigned g = (unsigned)__builtin_ctzll(differs) / 8;
-            marked |= 1u << g;
-            avx2_find_group(
-                avx2_load(here + 8 * g), avx2_load(above + 8 * g), pixels[i + g ? i + 8 * g - 1 : 0],
-                (unsigned)(differs >> 8 * g) & 255, &m, words, aboves);
-            differs &= ~((uint64_t)255 << 8 * g);
+        m.marked[i / 64] = 0;
+        if (differs == 0) continue;
+        for (size_t g = 0; g < groups; g++)
+            as_left |= (uint64_t)avx2_equal(avx2_load(here + 8 * g), avx2_load(here + 8 * g - 1)) << 8 * g;
+        as_left &= differs;
+        m.marked[i / 64] = (uint8_t)avx2_add_masks(differs, as_left, &m);
+        uint64_t literals = differs & ~as_left;
+        if (literals == 0) continue;
+        if (here == pixels + i && i >= width) {
+            avx2_remember(&gathered, i, literals);
+            if (gathered.count > 8 * (AVX2_GATHERED - 1)) avx2_gather(&gathered, pixels, width, &m, words, aboves);
+            continue;
         }
-        m.marked[i / 64] = (uint8_t)marked;
+        avx2_gather(&gathered, pixels, width, &m, words, aboves);
+        for (size_t g = 0; g < groups; g++)
+            avx2_add_literals(here + 8 * g, above + 8 * g, (unsigned)(literals >> 8 * g) & 255, &m, words, aboves);
     }
+    avx2_gather(&gathered, pixels, width, &m, words, aboves);
     *masks = m;
 }
 
@@ -104,7 +161,7 @@ typedef struct avx2_reader {
     const uint8_t *differs, *left;
     const uint32_t *words;
     unsigned is_invalid;
-    __m256i delta, solid;
+    __m256i differences, solid;
 } avx2_reader;
 
 /* A marked group. */
@@ -116,56 +173,68 @@ AVX2 ALWAYS_INLINE __m256i avx2_expand_group(avx2_reader *r, __m256i up, unsigne
     __m256i places = avx2_places(avx2_ranks + literal), origins = avx2_places(avx2_origins + as_left);
     __m256i found = _mm256_permutevar8x32_epi32(avx2_load(r->words), places);
     r->words += (unsigned)__builtin_popcount(literal);
-    found = _mm256_or_si256(_mm256_add_epi8(found, _mm256_and_si256(up, r->delta)), r->solid);
+    found = _mm256_or_si256(_mm256_add_epi8(found, _mm256_and_si256(up, r->differences)), r->solid);
     __m256i result = _mm256_permutevar8x32_epi32(avx2_blend(found, up, places), origins);
     return avx2_blend(result, _mm256_set1_epi32((int)before), origins);
 }
 
+/* Bits from one on, at least 57: eight bytes are read behind each list. */
+AVX2 ALWAYS_INLINE uint64_t avx2_bits(const uint8_t *bits, size_t at)
+{
+    uint64_t eight;
+    memcpy(&eight, bits + at / 8, 8);
+    return eight >> at % 8;
+}
+
+/* A group by itself, which may be shorter, and others of which may be above it. */
+AVX2 ALWAYS_INLINE void avx2_expand_alone(
+    avx2_reader *r, uint32_t *pixels, size_t i, size_t count, uint32_t width, const uint32_t *row, bool is_marked,
+    bool has_left)
+{
+    uint32_t mixed[8];
+    __m256i result = avx2_load(gesso_above(pixels, i, 8, width, row, mixed));
+    if (is_marked) result = avx2_expand_group(r, result, has_left, i ? pixels[i - 1] : row[0]);
+    avx2_store(mixed, result);
+    memcpy(pixels + i, mixed, (count - i < 8 ? count - i : 8) * 4);
+}
+
+/* As many whole groups as a row has at a time, up to 56: first all as those above, and then the marked ones, for it cannot
+ * be foreseen how many these are. */
 AVX2 bool avx2_expand_masks(
     uint32_t *pixels, size_t count, uint32_t width, const uint32_t *row, const gesso_masks *masks, const uint32_t *words,
-    bool is_delta, uint32_t solid)
+    uint32_t differences, uint32_t solid)
 {
-    avx2_reader r = {masks->differs, masks->left, words, 0, _mm256_set1_epi32(is_delta ? -1 : 0), _mm256_set1_epi32((int)solid)};
+    enum { MOST_GROUPS = 56 };
+    avx2_reader r = {
+        masks->differs, masks->left, words, 0, _mm256_set1_epi32((int)differences), _mm256_set1_epi32((int)solid)};
+    size_t groups = width / 8 < MOST_GROUPS ? width / 8 : MOST_GROUPS, step = groups * 8;
+    uint64_t of_step = ((uint64_t)1 << groups) - 1;
     for (size_t i = 0; i < count;) {
-        unsigned marked = masks->marked[i / 64];
-        if (marked == 0 && i >= width) { /* one copy, as far as it does not reach what it copies */
-            size_t end = i + 64;
-            while (end < count && masks->marked[end / 64] == 0) end += 64;
-            if (end > count) end = count;
+        uint64_t marked = avx2_bits(masks->marked, i / 8) & of_step;
+        bool is_alone = i < width || count - i < step;
+        if (marked == 0 && !is_alone) { /* one copy, as far as it does not reach what it copies */
+            size_t end = i + step;
+            while (count - end >= step && (avx2_bits(masks->marked, end / 8) & of_step) == 0) end += step;
             for (size_t piece; i < end; i += piece) {
                 piece = end - i < width ? end - i : width;
                 memcpy(pixels + i, pixels + i - width, piece * 4);
             }
             continue;
         }
-        /* Bits of the marked groups from here on, at least eight: a byte is read behind those of has_left. */
-        size_t begun = (size_t)(r.differs - masks->differs);
-        unsigned has_left = (masks->has_left[begun / 8] | (unsigned)masks->has_left[begun / 8 + 1] << 8) >> begun % 8;
-        uint32_t mixed[64];
-        if (i == 0 || width < 64 || count - i < 64) {
-            /* Groups may have others of these above them. */
-            for (size_t end = i + 64; i < end && i < count; i += 8, marked >>= 1) {
-                __m256i result = avx2_load(gesso_above(pixels, i, 8, width, row, mixed));
-                if (marked & 1) {
-                    result = avx2_expand_group(&r, result, has_left & 1, i ? pixels[i - 1] : row[0]);
-                    has_left >>= 1;
-                }
-                if (count - i >= 8) {
-                    avx2_store(pixels + i, result);
-                } else {
-                    avx2_store(mixed, result);
-                    memcpy(pixels + i, mixed, (count - i) * 4);
-                }
-            }
+        uint64_t has_left = avx2_bits(masks->has_left, (size_t)(r.differs - masks->differs));
+        if (is_alone) {
+            avx2_expand_alone(&r, pixels, i, count, width, row, marked & 1, has_left & 1);
+            i += 8;
             continue;
         }
-        const uint32_t *above = gesso_above(pixels, i, 64, width, row, mixed);
-        for (size_t g = 0; g < 8; g++) avx2_store(pixels + i + 8 * g, avx2_load(above + 8 * g));
+        uint32_t *here = pixels + i;
+        const uint32_t *above = here - width;
+        memcpy(here, above, step * 4);
         for (; marked; marked &= marked - 1, has_left >>= 1) {
-            uint32_t *group = pixels + i + 8 * (unsigned)__builtin_ctz(marked);
-            avx2_store(group, avx2_expand_group(&r, avx2_load(group), has_left & 1, group[-1]));
+            size_t k = 8 * (size_t)__builtin_ctzll(marked);
+            avx2_store(here + k, avx2_expand_group(&r, avx2_load(above + k), has_left & 1, here[(ptrdiff_t)k - 1]));
         }
-        i += 64;
+        i += step;
     }
     return !r.is_invalid && r.words == words + masks->literal_count;
 }

@@ -44,37 +44,93 @@ static void every_set_packs_the_same(void)
     }
 }
 
-/* A band written by hand, as BLOB.md has it: nine opaque pixels. The second is a literal, and the third is as it. */
+typedef struct byte_change {
+    size_t at;
+    uint8_t value;
+} byte_change;
+
+/* A band written by hand, as BLOB.md has it, and changes after which it contradicts itself: nine opaque pixels. The second is
+ * a literal, and the third is as it. */
+static void check_masks(
+    bool is_long, const uint8_t *good, size_t length, const byte_change *bad, size_t count, size_t masks)
+{
+    size_t size = gesso_masks_scratch(10, 9);
+    uint8_t *scratch = malloc(size), *changed = malloc(length);
+    uint32_t pixels[10];
+    CHECK(gesso_masks_decode(is_long, good, length, scratch, pixels, 9, 9, true));
+    for (int i = 0; i < 9; i++) CHECK(pixels[i] == (i == 1 || i == 2 ? 0xff405060 : 0xff102030));
+    for (size_t i = 0; i < count; i++) {
+        memcpy(changed, good, length);
+        changed[bad[i].at] = bad[i].value;
+        CHECK(!gesso_masks_decode(is_long, changed, length, scratch, pixels, 9, 9, true));
+    }
+    for (size_t cut = 0; cut < length; cut++) CHECK(!gesso_masks_decode(is_long, good, cut, scratch, pixels, 9, 9, true));
+    const byte_change of_masks[] = {
+        {0, 0x03} /* another group */, {0, 0}, {0, 0x04} /* one that is not there */, {1, 0}, {1, 0x03}, {1, 0x02},
+        {2, 0}, {2, 0x02} /* as the left, and not different */, {2, 0x04}, {2, 0x0e}, {3, 0}, {3, 0x08}, {3, 0x06}};
+    for (size_t i = 0; i < sizeof of_masks / sizeof *of_masks; i++) {
+        memcpy(changed, good, length);
+        changed[masks + of_masks[i].at] = of_masks[i].value;
+        CHECK(!gesso_masks_decode(is_long, changed, length, scratch, pixels, 9, 9, true));
+    }
+    /* A bit for a pixel that is not there: the second group has one. */
+    memcpy(changed, good, length);
+    changed[masks] = 0x02, changed[masks + 2] = 0x03, changed[masks + 3] = 0x02;
+    CHECK(!gesso_masks_decode(is_long, changed, length, scratch, pixels, 9, 9, true));
+    CHECK(gesso_masks_decode(is_long, changed, length, scratch, pixels, 9, 10, true));
+    free(changed);
+    free(scratch);
+}
+
 static void masks_are_as_they_are_described(void)
 {
     const uint8_t good[] = {
-        1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, /* a marked group, one as the left, a literal; four bytes of masks; opaque */
-        0x01, 0x01, 0x06, 0x04,                                     /* marked, has left, differs, left */
-        0x50, 0xf0, 0x10,                                           /* green; red and blue less green */
-        0x30, 0x20, 0x10, 0xff};                                    /* the first pixel */
-    size_t size = gesso_masks_scratch(9, 9);
-    uint8_t *scratch = malloc(size);
-    uint32_t pixels[10];
-    CHECK(gesso_masks_decode(good, sizeof good, scratch, pixels, 9, 9, true));
-    for (int i = 0; i < 9; i++) CHECK(pixels[i] == (i == 1 || i == 2 ? 0xff405060 : 0xff102030));
-    const struct { size_t at; uint8_t value; } bad[] = {
+        1, 1, 1, 1, 4,          /* opaque; a marked group, one as the left, a literal; four bytes of masks */
+        0x30, 0x20, 0x10,       /* the first pixel */
+        0x01, 0x01, 0x06, 0x04, /* marked, has left, differs, left */
+        0x50, 0xf0, 0x10};      /* green; red and blue less green */
+    const byte_change bad[] = {
+        {0, 0}, {0, 5} /* a palette */, {0, 3} /* bits */, {0, 9} /* black, and three bytes more */, {0, 17}, {0, 129},
+        {1, 0}, {1, 2}, {1, 200}, {2, 0}, {2, 2}, {3, 0}, {3, 2}, {3, 12}, {4, 3}, {4, 5}, {4, 200}};
+    check_masks(false, good, sizeof good, bad, sizeof bad / sizeof *bad, 8);
+}
+
+static void long_masks_are_as_they_are_described(void)
+{
+    const uint8_t good[] = {
+        1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 4, 0, 0, 0, 1, 0, 0, 0, /* the same numbers, and then flags: opaque */
+        0x01, 0x01, 0x06, 0x04, 0x50, 0xf0, 0x10,
+        0x30, 0x20, 0x10, 0xff}; /* the first pixel */
+    const byte_change bad[] = {
         {0, 2}, {0, 0}, {0, 200}, {4, 0}, {4, 2}, {8, 0}, {8, 2}, {8, 12}, {12, 3}, {12, 5}, {12, 200}, {16, 0}, {16, 5},
-        {20, 0x03} /* another group */, {20, 0}, {20, 0x04} /* one that is not there */, {21, 0}, {21, 0x03}, {21, 0x02},
-        {22, 0}, {22, 0x02} /* as the left, and not different */, {22, 0x04}, {22, 0x0e}, {23, 0}, {23, 0x08}, {23, 0x06}, {30, 0xfe}};
+        {16, 9}, {16, 19} /* what this head does not know */, {30, 0xfe}};
+    check_masks(true, good, sizeof good, bad, sizeof bad / sizeof *bad, 20);
+}
+
+/* Planes of differences, of which some are by LZ4, and alpha then is as it is: nine pixels on nothing, by hand. */
+static void planes_by_lz4_are_as_they_are_described(void)
+{
+    const uint8_t good[] = {
+        2 | 8 | 16 | 128, 2, 0, 2, 4, /* differences, the first pixel 0, green and alpha by LZ4; two marked groups, two literals */
+        0x03, 0x00, 0x01, 0x01,       /* which are the first pixel of each group */
+        2, 0x04, 0x05,                /* green: two bytes as they are */
+        0x02, 0, 0, 0x01, 0,          /* red less green: a block of two bits, of 2 and 0, which are 1 and 0 folded */
+        0x00,                         /* blue less green: 0 */
+        2, 0x80, 0x90};               /* alpha */
+    uint8_t scratch[20000], changed[sizeof good];
+    uint32_t pixels[9];
+    CHECK(gesso_masks_scratch(9, 8) <= sizeof scratch);
+    CHECK(gesso_masks_decode(false, good, sizeof good, scratch, pixels, 8, 9, false));
+    CHECK(pixels[0] == 0x80050404 && pixels[8] == 0x900a0909); /* on the pixel above, but for its alpha */
+    for (int i = 1; i < 8; i++) CHECK(pixels[i] == 0);
+    for (size_t cut = 0; cut < sizeof good; cut++)
+        CHECK(!gesso_masks_decode(false, good, cut, scratch, pixels, 8, 9, false));
+    const byte_change bad[] = {{9, 1}, {9, 3}, {9, 0x83}, {12, 0x09}, {18, 3}, {18, 0xff}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        uint8_t changed[sizeof good];
         memcpy(changed, good, sizeof good);
         changed[bad[i].at] = bad[i].value;
-        CHECK(!gesso_masks_decode(changed, sizeof good, scratch, pixels, 9, 9, true));
+        CHECK(!gesso_masks_decode(false, changed, sizeof good, scratch, pixels, 8, 9, false));
     }
-    for (size_t length = 0; length < sizeof good; length++) CHECK(!gesso_masks_decode(good, length, scratch, pixels, 9, 9, true));
-    /* A bit for a pixel that is not there: the second group has one. */
-    uint8_t beyond[sizeof good];
-    memcpy(beyond, good, sizeof good);
-    beyond[20] = 0x02, beyond[22] = 0x03, beyond[23] = 0x02;
-    CHECK(!gesso_masks_decode(beyond, sizeof good, scratch, pixels, 9, 9, true));
-    CHECK(gesso_masks_decode(beyond, sizeof good, scratch, pixels, 9, 10, true));
-    free(scratch);
 }
 
 /* The loops of bands, for rows and lengths that are no multiples of what they take at a time. */
@@ -110,14 +166,15 @@ static void every_set_finds_the_same_masks(void)
             CHECK(memcmp(m.differs, reference.differs, m.marked_count) == 0);
             CHECK(memcmp(m.left, reference.left, m.left_count) == 0);
             CHECK(memcmp(words[n], words[0], literals * 4) == 0 && memcmp(aboves[n], aboves[0], literals * 4) == 0);
+            uint32_t of = round % 2 ? 0x00ffffff : 0xffffffff; /* alpha may be by itself */
             uint32_t deltas[ROOM] = {0}, *exactly = malloc(count * 4);
-            for (size_t i = 0; i < literals; i++) deltas[i] = subtract_bytes(words[n][i], aboves[n][i]);
-            CHECK(sets[n]->expand_masks(exactly, count, width, row, &m, words[n], false, 0));
+            for (size_t i = 0; i < literals; i++) deltas[i] = subtract_bytes(words[n][i], aboves[n][i] & of);
+            CHECK(sets[n]->expand_masks(exactly, count, width, row, &m, words[n], 0, 0));
             CHECK(memcmp(exactly, pixels, count * 4) == 0);
-            CHECK(sets[n]->expand_masks(exactly, count, width, row, &m, deltas, true, 0));
+            CHECK(sets[n]->expand_masks(exactly, count, width, row, &m, deltas, of, 0));
             CHECK(memcmp(exactly, pixels, count * 4) == 0);
             m.literal_count++;
-            CHECK(!sets[n]->expand_masks(exactly, count, width, row, &m, words[n], false, 0));
+            CHECK(!sets[n]->expand_masks(exactly, count, width, row, &m, words[n], 0, 0));
             free(exactly);
             sets[n]->split_planes(planes[n], count, pixels, words[0], literals, round % 2);
             for (size_t i = 0; i < literals; i++) {
@@ -178,6 +235,8 @@ static void palettes_have_at_most_256_colours(void)
 const check_test band_tests[] = {
     TEST(palettes_have_at_most_256_colours, "palettes have up to 256 colours, and no literal is of another one"),
     TEST(masks_are_as_they_are_described, "masks are as they are described, and refused if they contradict themselves"),
+    TEST(long_masks_are_as_they_are_described, "and so are those with the long head of version 1"),
+    TEST(planes_by_lz4_are_as_they_are_described, "planes of differences may be LZ4's, and alpha is by itself then"),
     TEST(every_set_finds_the_same_masks, "every instruction set finds the same masks, planes and sums, and takes them back"),
     TEST(every_set_packs_the_same, "every instruction set packs the same, and reads no byte more"),
     {0}};

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { HEADER = 64, ENTRY = 24 };
+enum { OLD_HEADER = 64, OLD_ENTRY = 24, ENTRY = 14, MODES = 6 };
 
 size_t LLVMFuzzerMutate(uint8_t *bytes, size_t length, size_t most);
 
@@ -18,40 +18,95 @@ static uint32_t load32(const uint8_t *p)
     memcpy(&v, p, 4);
     return v;
 }
-
-/* Bands one after the other, in as many bytes as there are, with their checksums. */
-static void repair(uint8_t *blob, size_t length)
+static void store_hash(uint8_t *at, const uint8_t *bytes, size_t length)
 {
-    if (length < HEADER + ENTRY) return;
-    static const uint8_t magic[8] = {0x89, 'G', 'B', 'L', 1, 0, HEADER, 0};
+    uint64_t hash = XXH3_64bits(bytes, length);
+    memcpy(at, &hash, 8);
+}
+
+/* Bands one after the other, in as many bytes as there are, with their checksums: version 1. */
+static void repair_old(uint8_t *blob, size_t length)
+{
+    if (length < OLD_HEADER + OLD_ENTRY) return;
+    static const uint8_t magic[8] = {0x89, 'G', 'B', 'L', 1, 0, OLD_HEADER, 0};
     memcpy(blob, magic, 8);
     /* Pictures of a size that is worth the time. */
     uint32_t width = load32(blob + 12) % 600 + 1, height = load32(blob + 16) % 600 + 1, format = load32(blob + 20) % 3 + 1;
     uint32_t rows = load32(blob + 32) % height + 1, bands = height / rows + (height % rows != 0);
-    if (HEADER + (uint64_t)bands * ENTRY > length) rows = height, bands = 1;
+    if (OLD_HEADER + (uint64_t)bands * OLD_ENTRY > length) rows = height, bands = 1;
     uint32_t words[] = {format == 2, width, height, format};
     memcpy(blob + 8, words, sizeof words);
     double scale = 1;
     memcpy(blob + 24, &scale, 8);
     memcpy(blob + 32, &rows, 4);
     memcpy(blob + 36, &bands, 4);
-    uint64_t total = length, offset = HEADER + (uint64_t)bands * ENTRY;
+    uint64_t total = length, offset = OLD_HEADER + (uint64_t)bands * OLD_ENTRY;
     memcpy(blob + 40, &total, 8);
     for (uint32_t i = 0; i < bands; i++) {
-        uint8_t *entry = blob + HEADER + (size_t)i * ENTRY;
+        uint8_t *entry = blob + OLD_HEADER + (size_t)i * OLD_ENTRY;
         uint64_t left = length - offset;
         uint32_t size = i == bands - 1 || load32(entry + 8) > left ? (uint32_t)left : load32(entry + 8);
         memcpy(entry, &offset, 8);
         memcpy(entry + 8, &size, 4);
-        entry[12] %= 5, entry[13] = entry[14] = entry[15] = 0;
-        uint64_t hash = XXH3_64bits(blob + offset, size);
-        memcpy(entry + 16, &hash, 8);
+        entry[12] %= MODES, entry[13] = entry[14] = entry[15] = 0;
+        store_hash(entry + 16, blob + offset, size);
         offset += size;
     }
-    uint64_t hash = XXH3_64bits(blob + HEADER, (size_t)bands * ENTRY);
-    memcpy(blob + 48, &hash, 8);
-    hash = XXH3_64bits(blob, 56);
-    memcpy(blob + 56, &hash, 8);
+    store_hash(blob + 48, blob + OLD_HEADER, (size_t)bands * OLD_ENTRY);
+    store_hash(blob + 56, blob, 56);
+}
+
+/* A number, of which the bytes stay as many; and what it may be, in them. */
+static uint32_t repair_number(uint8_t *blob, size_t *at, uint32_t most)
+{
+    uint32_t value = blob[*at] & 127;
+    if (blob[*at] > 127) value |= (uint32_t)(blob[*at + 1] & 127) << 7;
+    value = value % most + 1;
+    if (value > 127 && blob[*at] < 128) value = 127;
+    if (blob[*at] < 128) return blob[(*at)++] = (uint8_t)value;
+    blob[*at] = (uint8_t)(value | 128), blob[*at + 1] = (uint8_t)(value >> 7);
+    *at += 2;
+    return value;
+}
+
+/* The same, of version 2. */
+static void repair(uint8_t *blob, size_t length)
+{
+    enum { LEAST = 6 + 3 * 2 + 9 + ENTRY + 8 };
+    if (length < LEAST) return;
+    static const uint8_t magic[5] = {0x89, 'G', 'B', 'L', 2};
+    memcpy(blob, magic, 5);
+    uint8_t format = blob[5] % 3 + 1;
+    blob[5] = (uint8_t)(format | (format == 2 ? 4 : 0));
+    size_t at = 6;
+    repair_number(blob, &at, 600);
+    uint32_t height = repair_number(blob, &at, 600);
+    size_t rows_at = at;
+    uint32_t rows = repair_number(blob, &at, height);
+    double scale = 1;
+    if (blob[at++] == 0) memcpy(blob + at, &scale, 8), at += 8;
+    uint32_t bands = height / rows + (height % rows != 0);
+    if (at + (uint64_t)bands * ENTRY + 8 > length) { /* one, by as many bytes */
+        bool is_long = blob[rows_at] > 127;
+        if (!is_long && height > 127) return;
+        blob[rows_at] = (uint8_t)(height | (is_long ? 128 : 0));
+        if (is_long) blob[rows_at + 1] = (uint8_t)(height >> 7);
+        bands = 1;
+    }
+    uint8_t *table = blob + at, *first = table + (size_t)bands * ENTRY + 8;
+    uint64_t most = length - (size_t)(first - blob), begin = 0;
+    for (uint32_t i = 0; i < bands; i++) {
+        uint8_t *entry = table + (size_t)i * ENTRY;
+        uint64_t end = 0;
+        memcpy(&end, entry + 1, 5);
+        if (i == bands - 1 || end > most) end = most;
+        if (end < begin) end = begin;
+        entry[0] %= MODES;
+        memcpy(entry + 1, &end, 5);
+        store_hash(entry + 6, first + begin, (size_t)(end - begin));
+        begin = end;
+    }
+    store_hash(first - 8, blob, (size_t)(first - 8 - blob));
 }
 
 /* A picture's own blob, to begin with: no mutation finds the way from nothing. */
@@ -80,12 +135,13 @@ static size_t sample(unsigned seed, uint8_t *out, size_t most)
 
 size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t length, size_t most, unsigned seed)
 {
-    if (length < HEADER + ENTRY || seed % 50 == 0) {
+    if (length < 48 || seed % 50 == 0) {
         size_t made = sample(seed, bytes, most);
         if (made) return made;
     }
     length = LLVMFuzzerMutate(bytes, length, most);
-    if (seed % 16) repair(bytes, length); /* and some that stay broken */
+    /* And some stay broken. */
+    if (seed % 16) (length > 4 && bytes[4] == 1 ? repair_old : repair)(bytes, length);
     return length;
 }
 

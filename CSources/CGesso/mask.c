@@ -21,8 +21,6 @@ static bool reserve(void **memory, uint32_t *capacity, uint32_t needed, uint32_t
     return true;
 }
 
-enum { READ_BEYOND = 8 }; /* by kernels, after the last byte */
-
 static gesso_span *own_spans(const gesso_mask *mask) { return (gesso_span *)(mask->rows + mask->height); }
 
 bool gesso_mask_make_room(gesso_mask *mask, uint32_t spans, uint32_t bytes)
@@ -31,7 +29,7 @@ bool gesso_mask_make_room(gesso_mask *mask, uint32_t spans, uint32_t bytes)
                (void **)&mask->spans, &mask->span_capacity, mask->span_count + spans, mask->span_count,
                sizeof *mask->spans, mask->spans == own_spans(mask))
         && reserve(
-            (void **)&mask->bytes, &mask->byte_capacity, mask->byte_count + bytes + READ_BEYOND, mask->byte_count, 1,
+            (void **)&mask->bytes, &mask->byte_capacity, mask->byte_count + bytes + GESSO_READ_BEYOND, mask->byte_count, 1,
             mask->bytes == mask->own_bytes);
 }
 
@@ -123,15 +121,12 @@ static bool add_exact_row(gesso_mask *mask, const sides *s, int32_t y)
     return true;
 }
 
-static bool add_rows(gesso_mask *mask, const sides *s, bool mirrored, gesso_edges *edges)
+/* The rows before `end`, and the others as these are, mirrored. */
+static bool add_rows(gesso_mask *mask, const sides *s, int32_t end, gesso_edges *edges)
 {
     bool was_straight = false;
-    for (int32_t y = 0; y < mask->height; y++) {
-        int32_t twin = mask->height - 1 - y;
-        if (mirrored && twin < y) {
-            mask->rows[y] = mask->rows[twin];
-            continue;
-        }
+    for (int32_t y = 0; y < end; y++) {
+        if (edges && (y = gesso_edges_add_ellipses(edges, y, end)) == end) break;
         bool straight = all_straight(s, y), done = false;
         if (straight && was_straight) {
             mask->rows[y] = mask->rows[y - 1];
@@ -148,6 +143,7 @@ static bool add_rows(gesso_mask *mask, const sides *s, bool mirrored, gesso_edge
         mask->rows[y] = (gesso_mask_row){mask->row_begin, mask->span_count};
     }
     if (edges) gesso_edges_finish(edges);
+    for (int32_t y = end; y < mask->height; y++) mask->rows[y] = mask->rows[mask->height - 1 - y];
     return true;
 }
 
@@ -178,9 +174,10 @@ static gesso_mask *create(const gesso_shape *outer, const gesso_shape *inner, bo
     if (inner) s.inner_left = gesso_side_left(inner, left, top), s.inner_right = gesso_side_right(inner, left, top);
     bool mirrored = is_mirrored(outer)
         && (!inner || (is_mirrored(inner) && inner->y0 + inner->y1 == outer->y0 + outer->y1));
+    int32_t rows = mirrored ? (height + 1) / 2 : height;
     gesso_edges edges; /* large, and set when it begins */
-    bool has_edges = !only_exact && gesso_edges_begin(&edges, mask, outer, inner);
-    bool fine = add_rows(mask, &s, mirrored, has_edges ? &edges : NULL);
+    bool has_edges = !only_exact && gesso_edges_begin(&edges, mask, rows, outer, inner);
+    bool fine = add_rows(mask, &s, rows, has_edges ? &edges : NULL);
     if (has_edges) gesso_edges_end(&edges);
     if (fine) return mask;
     destroy(mask);

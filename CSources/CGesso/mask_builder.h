@@ -4,6 +4,8 @@
 
 #include "shape.h"
 
+enum { GESSO_READ_BEYOND = 8 }; /* by kernels, after the last byte */
+
 /* Room for so many more spans, and so many bytes of coverage with what kernels read behind them. False: out of memory. */
 bool gesso_mask_make_room(gesso_mask *mask, uint32_t spans, uint32_t bytes);
 

@@ -6,145 +6,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The kernel takes an arc within a pixel for a parabola: below this radius of curvature, in pixels, that shows; below
- * twice as much where arcs end in lines. */
-static const double least_curvature_radius = 3;
-/* And below this one, where the edge runs along a pixel's side. */
-static const double easy_curvature_radius = 12;
-
-/* ---- Where the edges lie ---- */
-
-static bool bends_less(const gesso_shape *s, double radius)
-{
-    for (int i = 0; i < 4; i++) {
-        double rx = s->rx[i] / 256.0, ry = s->ry[i] / 256.0;
-        if (rx == 0 && ry == 0) continue;
-        if (!(rx * rx >= radius * ry && ry * ry >= radius * rx)) return false;
-    }
-    return true;
-}
-
-/* Radii of half the sides; on the grid, they may be half a unit less. */
-static bool is_ellipse(const gesso_shape *s)
-{
-    for (int i = 0; i < 4; i++)
-        if (s->x1 - s->x0 - 2 * s->rx[i] > 1 || s->y1 - s->y0 - 2 * s->ry[i] > 1) return false;
-    return true;
-}
-
-/* Whether all corners that are round are alike. */
-static bool is_uniform(const gesso_shape *s)
-{
-    int first = 0;
-    while (first < 3 && s->rx[first] == 0) first++;
-    for (int i = first; i < 4; i++)
-        if (s->rx[i] != 0 && (s->rx[i] != s->rx[first] || s->ry[i] != s->ry[first])) return false;
-    return true;
-}
-
-static bool is_smooth(const gesso_shape *s)
-{
-    if (gesso_shape_is_rectangle(s)) return false; /* a tiny one would pass for an ellipse */
-    double least = least_curvature_radius * (is_ellipse(s) ? 1 : 2);
-    return s->x0 < s->x1 && s->y0 < s->y1 && is_uniform(s) && bends_less(s, least);
-}
-
-/* The x of a quarter's edge at the boundaries first ..< end of rows. `sign` is -1 for one on the left. */
-static void find_edges(float *edges, int32_t first, int32_t end, float cx, float cy, float rx, float ry, float sign)
-{
-    float inverse = ry > 0 ? 1 / ry : 0, reach = sign * rx;
-    for (int32_t k = first; k < end; k++) {
-        float u = ((float)k - cy) * inverse, square = 1 - u * u;
-        edges[k] = cx + reach * __builtin_elementwise_sqrt(square > 0 ? square : 0);
-    }
-}
-
-static int32_t within(int32_t value, int32_t last) { return value < 0 ? 0 : value > last ? last : value; }
-
-static void find_side(float *edges, int32_t height, float x, const gesso_corner *upper, const gesso_corner *lower,
-    float upper_rx, float upper_ry, float lower_rx, float lower_ry, float sign)
-{
-    int32_t straight = within((int32_t)ceilf(upper->cy), height + 1);
-    int32_t bend = within((int32_t)floorf(lower->cy) + 1, height + 1);
-    if (bend < straight) bend = straight;
-    find_edges(edges, 0, straight, upper->cx, upper->cy, upper_rx, upper_ry, sign);
-    for (int32_t k = straight; k < bend; k++) edges[k] = x;
-    find_edges(edges, bend, height + 1, lower->cx, lower->cy, lower_rx, lower_ry, sign);
-}
-
-static void trace(gesso_outline *o, const gesso_shape *s, const gesso_mask *mask, int32_t left, int32_t top, float *memory)
-{
-    const float unit = 1.0f / GESSO_GRID;
-    o->x0 = (float)(s->x0 - left * 256) * unit, o->x1 = (float)(s->x1 - left * 256) * unit;
-    o->y0 = (float)(s->y0 - top * 256) * unit, o->y1 = (float)(s->y1 - top * 256) * unit;
-    o->is_ellipse = is_ellipse(s);
-    o->is_easy = bends_less(s, easy_curvature_radius);
-    o->left_side = gesso_side_left(s, left, top), o->right_side = gesso_side_right(s, left, top);
-    float rx[4], ry[4];
-    for (int i = 0; i < 4; i++) {
-        rx[i] = o->is_ellipse ? (o->x1 - o->x0) / 2 : (float)s->rx[i] * unit;
-        ry[i] = o->is_ellipse ? (o->y1 - o->y0) / 2 : (float)s->ry[i] * unit;
-        bool is_left = i == 0 || i == 3, is_top = i < 2;
-        o->corners[i] = (gesso_corner){
-            .rx = rx[i], .cx = is_left ? o->x0 + rx[i] : o->x1 - rx[i], .cy = is_top ? o->y0 + ry[i] : o->y1 - ry[i],
-            .first = is_left || o->is_ellipse ? -INFINITY : 0, .last = is_left && !o->is_ellipse ? 0 : INFINITY};
-        if (rx[i] > 0) o->hx = 1 / (rx[i] * rx[i]), o->hy = 1 / (ry[i] * ry[i]);
-    }
-    o->left = memory, o->right = memory + mask->height + 1;
-    find_side(o->left, mask->height, o->x0, &o->corners[0], &o->corners[3], rx[0], ry[0], rx[3], ry[3], -1);
-    find_side(o->right, mask->height, o->x1, &o->corners[1], &o->corners[2], rx[1], ry[1], rx[2], ry[2], 1);
-}
-
-/* The pixels of a row in which a shape's edges lie. */
-typedef struct extent {
-    int32_t begin, left_end, right_begin, end;
-} extent;
-
-static int32_t up(float value)
-{
-    int32_t whole = (int32_t)value;
-    return whole + ((float)whole < value);
-}
-
-static extent extent_of(const gesso_outline *o, int32_t y, int32_t width)
-{
-    if ((float)y + 1 <= o->y0 || (float)y >= o->y1) return (extent){0};
-    float a = o->left[y], b = o->left[y + 1], c = o->right[y], d = o->right[y + 1];
-    float first = a < b ? a : b, last = c > d ? c : d;
-    /* The widest place may lie within the row. */
-    if (o->is_ellipse && o->corners[0].cy > (float)y && o->corners[0].cy < (float)y + 1) first = o->x0, last = o->x1;
-    extent e = {(int32_t)first, up(a > b ? a : b), (int32_t)(c < d ? c : d), up(last)};
-    if (e.end > width) e.end = width;
-    return e;
-}
-
-/* Whether the row is near to a place where the edge is upright or level, and bends so much there that it may enter a pixel
- * and leave it again by the same side. */
-static bool is_hard(const gesso_outline *o, int32_t y)
-{
-    if (o->is_easy) return false;
-    float near = 0.3f, top = (float)y - near, bottom = (float)y + 1 + near, middle = o->corners[0].cy;
-    return top <= o->y0 || bottom >= o->y1 || (o->is_ellipse && top <= middle && bottom >= middle);
-}
-
-/* The corner that one side follows through all of a row, or null if it is straight there, at least for a part. */
-static const gesso_corner *side_in_row(const gesso_outline *o, bool left, int32_t y)
-{
-    const gesso_corner *upper = &o->corners[left ? 0 : 1], *lower = &o->corners[left ? 3 : 2];
-    if (o->is_ellipse || (float)y + 1 <= upper->cy) return upper;
-    return (float)y >= lower->cy ? lower : NULL;
-}
-
-/* ---- The pixels of the edges ---- */
-
 /* Room for a row, after what is pending, and for whole vectors. */
+enum { ROW_SPANS = 6, MORE_BYTES = 32 };
+
+static inline bool has_room(const gesso_edges *e)
+{
+    const gesso_mask *mask = e->mask;
+    uint32_t bytes = mask->byte_count + (uint32_t)mask->width + MORE_BYTES;
+    return mask->span_count + ROW_SPANS <= mask->span_capacity && bytes + GESSO_READ_BEYOND <= mask->byte_capacity
+        && bytes - e->pending <= e->capacity;
+}
+
 static bool make_room(gesso_edges *e)
 {
-    enum { SPANS = 6, MORE = 32 };
-    uint32_t width = (uint32_t)e->mask->width;
-    if (!gesso_mask_make_room(e->mask, SPANS, width + MORE)) return false;
-    if (e->mask->byte_count - e->pending + width + MORE <= e->capacity) return true;
-    gesso_edges_finish(e);
+    uint32_t bytes = (uint32_t)e->mask->width + MORE_BYTES;
+    if (!gesso_mask_make_room(e->mask, ROW_SPANS, bytes)) return false;
+    if (e->mask->byte_count - e->pending + bytes > e->capacity) gesso_edges_finish(e);
     return true;
 }
 
@@ -213,50 +90,47 @@ static void add_ring_side(
     add_run(e, y, solid_end, end, run);
 }
 
-/* The row of an ellipse, or of a ring between two: the most frequent one, so with all that the other way does for corners
- * left out. False if it is not such a row. */
-static inline bool add_ellipse_row(gesso_edges *e, int32_t y, extent o, extent i)
+int32_t gesso_edges_add_ellipses(gesso_edges *e, int32_t y, int32_t end)
 {
     enum { MOST_SOLID = 12 };
+    if (!e->are_ellipses) return y;
     gesso_mask *mask = e->mask;
-    bool has_inner = i.end > i.begin;
-    int32_t left_end = o.left_end, right_begin = o.right_begin;
-    if (has_inner) {
-        if ((float)y < e->inner.y0 || (float)y + 1 > e->inner.y1) return false;
-        if (i.begin - o.left_end > MOST_SOLID || o.right_begin - i.end > MOST_SOLID) return false;
-        left_end = i.left_end, right_begin = i.right_begin;
+    const gesso_outline *o = &e->outer, *i = &e->inner;
+    float cx = o->corners[0].cx - 0.5f, dy = (float)y + 0.5f - o->corners[0].cy;
+    for (; y < end; y++, dy += 1) {
+        int32_t begin = o->begin[y], left_end = o->left_end[y], right_begin = o->right_begin[y];
+        bool has_inner = e->has_inner && i->end[y] > i->begin[y];
+        if (has_inner) {
+            /* Not where much between the edges is solid. Where the hole begins or ends, its sides meet, and all is edge. */
+            if (i->begin[y] - left_end > MOST_SOLID || right_begin - i->end[y] > MOST_SOLID) break;
+            left_end = i->left_end[y], right_begin = i->right_begin[y];
+        }
+        int32_t left = left_end - begin, right = o->end[y] - right_begin;
+        if (left <= 0 || right <= 0 || left_end > right_begin || !(has_room(e) || make_room(e))) break;
+        uint32_t start = mask->byte_count, at = start - e->pending, first = mask->span_count;
+        put_even(e->x + at, e->y + at, left, (float)begin - cx, dy);
+        put_even(e->x + at + left, e->y + at + left, right, (float)right_begin - cx, dy);
+        gesso_span *span = mask->spans + first;
+        *span++ = (gesso_span){begin, left, -1, start};
+        if (left_end < right_begin && !has_inner) *span++ = (gesso_span){left_end, right_begin - left_end, 255, 0};
+        *span++ = (gesso_span){right_begin, right, -1, start + (uint32_t)left};
+        mask->span_count = (uint32_t)(span - mask->spans);
+        mask->byte_count = start + (uint32_t)(left + right);
+        mask->rows[y] = (gesso_mask_row){first, mask->span_count};
     }
-    if (left_end > right_begin) return false;
-    float cx = e->outer.corners[0].cx, dy = (float)y + 0.5f - e->outer.corners[0].cy;
-    uint32_t start = mask->byte_count, at = start - e->pending;
-    int32_t left = left_end - o.begin, right = o.end - right_begin;
-    put_even(e->x + at, e->y + at, left, (float)o.begin + 0.5f - cx, dy);
-    put_even(e->x + at + left, e->y + at + left, right, (float)right_begin + 0.5f - cx, dy);
-    gesso_span *span = mask->spans + mask->span_count;
-    span[0] = (gesso_span){o.begin, left, -1, start};
-    if (left_end < right_begin && !has_inner) *++span = (gesso_span){left_end, right_begin - left_end, 255, 0};
-    *++span = (gesso_span){right_begin, right, -1, start + (uint32_t)left};
-    mask->span_count = (uint32_t)(span + 1 - mask->spans);
-    mask->byte_count = start + (uint32_t)(left + right);
-    return true;
+    return y;
 }
 
 bool gesso_edges_add_row(gesso_edges *e, int32_t y, bool *done)
 {
     gesso_mask *mask = e->mask;
-    extent o = extent_of(&e->outer, y, mask->width), i = {0};
-    if (e->has_inner) i = extent_of(&e->inner, y, mask->width);
+    gesso_extent o = gesso_outline_extent(&e->outer, y, mask->width), i = {0};
+    if (e->has_inner) i = gesso_outline_extent(&e->inner, y, mask->width);
     bool has_inner = i.end > i.begin;
-    if (o.end > o.begin && e->outer.is_ellipse && (!has_inner || e->inner.is_ellipse) && !is_hard(&e->outer, y)
-        && !(has_inner && is_hard(&e->inner, y))) {
-        if (!make_room(e)) return false;
-        *done = add_ellipse_row(e, y, o, i);
-        if (*done) return true;
-    }
-    edge_run left = {true, side_in_row(&e->outer, true, y), NULL}, right = {false, side_in_row(&e->outer, false, y), NULL};
-    if (has_inner) left.inner = side_in_row(&e->inner, true, y), right.inner = side_in_row(&e->inner, false, y);
+    edge_run left = {true, gesso_outline_side(&e->outer, true, y), NULL}, right = {false, gesso_outline_side(&e->outer, false, y), NULL};
+    if (has_inner) left.inner = gesso_outline_side(&e->inner, true, y), right.inner = gesso_outline_side(&e->inner, false, y);
     *done = o.end > o.begin && left.outer && right.outer && (!has_inner || (left.inner && right.inner))
-        && !is_hard(&e->outer, y) && !(has_inner && is_hard(&e->inner, y))
+        && !gesso_outline_is_hard(&e->outer, y) && !(has_inner && gesso_outline_is_hard(&e->inner, y))
         && e->correction_count + 8 <= GESSO_CORRECTIONS;
     if (!*done) return true;
     float top = (float)y > e->outer.y0 ? (float)y : e->outer.y0;
@@ -321,50 +195,37 @@ void gesso_edges_finish(gesso_edges *e)
     e->correction_count = 0;
 }
 
-/* Whether corners of one shape have the centres of the other's, so that pixels are as far from both. */
-static bool is_concentric(const gesso_shape *a, const gesso_shape *b)
-{
-    if (is_ellipse(a) && is_ellipse(b)) return a->x0 + a->x1 == b->x0 + b->x1 && a->y0 + a->y1 == b->y0 + b->y1;
-    for (int i = 0; i < 4; i++) {
-        bool left = i == 0 || i == 3, top = i < 2;
-        if ((a->rx[i] == 0) != (b->rx[i] == 0)) return false;
-        if (a->rx[i] == 0) continue; /* rows of sharp corners are not for the kernel */
-        if ((left ? a->x0 + a->rx[i] != b->x0 + b->rx[i] : a->x1 - a->rx[i] != b->x1 - b->rx[i])
-            || (top ? a->y0 + a->ry[i] != b->y0 + b->ry[i] : a->y1 - a->ry[i] != b->y1 - b->ry[i]))
-            return false;
-    }
-    return true;
-}
-
-/* Whether a pixel that one edge of a ring of two circles crosses always is, by distance over radius, nearer to that one.
- * An edge crosses pixels up to √½ from it, and a bit more is for its bend. */
-static bool is_wide(const gesso_outline *outer, const gesso_outline *inner)
-{
-    float reach = 0.72f, r = inner->corners[0].rx, gap = outer->corners[0].rx - r;
-    return outer->is_ellipse && inner->is_ellipse && outer->hx == outer->hy && inner->hx == inner->hy
-        && r * (gap - 2 * reach) > reach * gap;
-}
-
-bool gesso_edges_begin(gesso_edges *e, gesso_mask *mask, const gesso_shape *outer, const gesso_shape *inner)
+bool gesso_edges_begin(
+    gesso_edges *e, gesso_mask *mask, int32_t rows, const gesso_shape *outer, const gesso_shape *inner)
 {
     e->memory = NULL;
-    if (!is_smooth(outer) || (inner && (!is_smooth(inner) || !is_concentric(outer, inner)))) return false;
+    if (!gesso_outline_is_smooth(outer)) return false;
+    if (inner && (!gesso_outline_is_smooth(inner) || !gesso_shape_is_concentric(outer, inner))) return false;
     e->mask = mask;
     e->kernels = gesso_kernels_get();
     e->has_inner = inner != NULL;
     e->pending = mask->byte_count;
     e->correction_count = 0;
-    size_t boundaries = (size_t)mask->height + 1;
+    size_t boundaries = (size_t)rows + 1, extents = 4 * (size_t)rows;
     e->capacity = 512 + 2 * (uint32_t)mask->width;
-    size_t needed = boundaries * (inner ? 4 : 2) + (size_t)e->capacity * 2;
+    size_t needed = (boundaries * 2 + extents) * (inner ? 2 : 1) + (size_t)e->capacity * 2;
     e->memory = needed <= GESSO_SMALL_EDGES ? e->small : malloc(needed * sizeof *e->memory);
     if (!e->memory) return false;
     e->x = e->memory, e->y = e->x + e->capacity;
     float *memory = e->y + e->capacity;
     int32_t left = gesso_shape_left(outer), top = gesso_shape_top(outer);
-    trace(&e->outer, outer, mask, left, top, memory);
-    if (inner) trace(&e->inner, inner, mask, left, top, memory + 2 * boundaries);
-    e->is_wide_ring = inner && is_wide(&e->outer, &e->inner);
+    gesso_outline_trace(&e->outer, outer, rows, left, top, memory);
+    memory += 2 * boundaries;
+    if (inner) {
+        gesso_outline_trace(&e->inner, inner, rows, left, top, memory);
+        memory += 2 * boundaries;
+    }
+    e->are_ellipses = e->outer.is_ellipse && e->outer.is_easy && (!inner || (e->inner.is_ellipse && e->inner.is_easy));
+    if (e->are_ellipses) {
+        gesso_outline_find_extents(&e->outer, rows, mask->width, (int32_t *)memory);
+        if (inner) gesso_outline_find_extents(&e->inner, rows, mask->width, (int32_t *)memory + extents);
+    }
+    e->is_wide_ring = inner && gesso_outline_is_wide_ring(&e->outer, &e->inner);
     return true;
 }
 

@@ -4,23 +4,7 @@
 #define GESSO_MASK_EDGES_H
 
 #include "kernels.h"
-#include "row_coverage.h"
-
-/* The ellipse that a corner is a quarter of. */
-typedef struct gesso_corner {
-    float cx, cy, rx;
-    float first, last; /* of x, from the centre, where the quarter is */
-} gesso_corner;
-
-/* Where one shape's edges lie, by row. */
-typedef struct gesso_outline {
-    bool is_ellipse, is_easy;
-    float x0, y0, x1, y1;
-    float hx, hy; /* 1 / radius² along each axis, of all corners that are round */
-    gesso_corner corners[4];
-    gesso_side left_side, right_side;
-    float *left, *right; /* at the rows' boundaries */
-} gesso_outline;
+#include "mask_outline.h"
 
 /* The coverage of a pixel whose corner or column the kernel does not see right. */
 typedef struct gesso_correction {
@@ -29,12 +13,12 @@ typedef struct gesso_correction {
     float coverage;
 } gesso_correction;
 
-enum { GESSO_CORRECTIONS = 32, GESSO_SMALL_EDGES = 2048 };
+enum { GESSO_CORRECTIONS = 32, GESSO_SMALL_EDGES = 3072 };
 
 typedef struct gesso_edges {
     gesso_mask *mask;
     const gesso_kernels *kernels;
-    bool has_inner, is_wide_ring;
+    bool has_inner, is_wide_ring, are_ellipses; /* and that no row of theirs is hard */
     gesso_outline outer, inner;
     float *memory; /* which is `small` if that is enough */
     uint32_t capacity, pending; /* pixels for which there is room; the first that is not finished */
@@ -44,10 +28,13 @@ typedef struct gesso_edges {
     float small[GESSO_SMALL_EDGES];
 } gesso_edges;
 
-/* False if the shapes have corners too small for the kernel, or unlike ones, or memory is short: all rows are to be made
+/* For the first `rows` of a mask. False if the shapes have corners too small for the kernel, or unlike ones, or memory is short: all rows are to be made
  * otherwise then.
  * gesso_edges_end has to be called after true. */
-bool gesso_edges_begin(gesso_edges *edges, gesso_mask *mask, const gesso_shape *outer, const gesso_shape *inner);
+bool gesso_edges_begin(
+    gesso_edges *edges, gesso_mask *mask, int32_t rows, const gesso_shape *outer, const gesso_shape *inner);
+/* Adds the rows y ..< end to the mask as far as they are the most frequent ones, and returns the first that it did not add. */
+int32_t gesso_edges_add_ellipses(gesso_edges *edges, int32_t y, int32_t end);
 /* Adds row `y` to the mask, unless it is none for the kernel. False: out of memory. */
 bool gesso_edges_add_row(gesso_edges *edges, int32_t y, bool *done);
 /* Writes the coverage of the rows so far. */

@@ -38,7 +38,7 @@ public struct BitmapCost: Hashable, Sendable {
 }
 
 /// What a list shows, as a hint for a cache: rows on screen are never dropped, and of the others those go first that are
-/// farthest from it.
+/// farthest from it, behind rather than ahead of where the list goes.
 public struct Viewport: Sendable {
   /// Names the list: while it is the same, rows of keys are not asked for again.
   public var list: String

@@ -206,7 +206,7 @@ public final class MemoryCache: BitmapCache {
         let isSameList = state.viewport?.list == newValue?.list
         let old = state.viewport
         state.viewport = newValue
-        state.policy.screen = screen
+        state.policy.show(screen, isSameList: isSameList)
         if !isSameList { state.list += 1 }
         return (old, isSameList)
       }

@@ -116,18 +116,77 @@ struct EvictionTests {
     }
   }
 
-  @Test("is the row that is farthest from the screen, if it is farther than others are old")
+  @Test("is the row that is farthest from the screen, if others are not rarer than it is far")
   func rows() {
     var cache = KeyCache(limit: 100)
     for row in 0..<20 { cache.insert(hash(row), size: 1, row: Int32(row)) }
     cache.insert(hash(100), size: 1)
-    #expect(cache.recencyVictim(5...8) == hash(19))
-    #expect(cache.recencyVictim(12...19) == hash(0))
-    for key in 0..<88 { cache.insert(hash(1000 + key), size: 1) }
-    #expect(cache.recencyVictim(5...8) == hash(100), "which is as old as eleven rows are far")
+    #expect(cache.recencyVictim(VisibleRows(5...8)) == hash(19))
+    #expect(cache.recencyVictim(VisibleRows(12...19)) == hash(0))
+    for key in 0..<130 { cache.insert(hash(1000 + key), size: 1) }
+    #expect(cache.recencyVictim(VisibleRows(5...8)) == hash(100), "not asked for as long as eleven rows take")
     cache.remove(hash(100))
-    #expect(cache.recencyVictim(5...8) == hash(19))
+    #expect(cache.recencyVictim(VisibleRows(5...8)) == hash(19))
     cache.setRows { key, _ in key == hash(3) ? 40 : -1 }
-    #expect(cache.recencyVictim(0...1) == hash(3) && cache.recencyVictim(nil) == hash(0), "in another list")
+    #expect(cache.recencyVictim(VisibleRows(0...1)) == hash(3) && cache.recencyVictim() == hash(0), "in another list")
+  }
+
+  @Test("is not what is asked for often, even if that was a while ago")
+  func oftenWithoutARow() {
+    var cache = KeyCache(limit: 1000)
+    for row in 0..<40 { cache.insert(hash(row), size: 1, row: Int32(row)) }
+    cache.insert(hash(100), size: 1)
+    cache.insert(hash(101), size: 1)
+    for _ in 0..<600 {
+      _ = cache.touch(hash(100))
+      _ = cache.touch(hash(5))
+    }
+    _ = cache.touch(hash(101))
+    // Which is the newer one now, and rare.
+    for _ in 0..<400 { _ = cache.touch(hash(5)) }
+    #expect(cache.recencyVictim(VisibleRows(5...8)) == hash(101))
+    cache.remove(hash(101))
+    #expect(cache.recencyVictim(VisibleRows(5...8)) == hash(39))
+  }
+
+  @Test("is known again when it comes back, however many rows came and went meanwhile")
+  func rowsForgetNothing() {
+    var cache = KeyCache(limit: 60)
+    for row in 0..<50 { cache.insert(hash(row), size: 1, row: Int32(row)) }
+    cache.insert(hash(100), size: 1)
+    for _ in 0..<99 { _ = cache.touch(hash(100)) }
+    cache.remove(hash(100), isEviction: true)
+    cache.insert(hash(102), size: 1)
+    cache.remove(hash(102), isEviction: true)
+    for row in 0..<1000 {
+      cache.insert(hash(1000 + row), size: 1, row: 50)
+      cache.remove(hash(1000 + row), isEviction: true)
+    }
+    cache.insert(hash(100), size: 1)
+    for _ in 0..<400 { _ = cache.touch(hash(5)) }
+    #expect(cache.recencyVictim(VisibleRows(30...35)) == hash(0), "it was asked for 100 times in 1,600")
+    cache.insert(hash(102), size: 1)
+    #expect(cache.recencyVictim(VisibleRows(30...35)) == hash(102), "twice in 1,400, if just now")
+    cache.remove(hash(102))
+    cache.remove(hash(100))
+    cache.insert(hash(101), size: 1)
+    for _ in 0..<400 { _ = cache.touch(hash(5)) }
+    #expect(cache.recencyVictim(VisibleRows(30...35)) == hash(101), "once in 400")
+  }
+
+  @Test("is behind rather than ahead, of rows that are as far")
+  func ahead() {
+    var cache = KeyCache(limit: 100), screen = VisibleRows(9...10)
+    for row in 0..<20 { cache.insert(hash(row), size: 1, row: Int32(row)) }
+    screen.move(to: 7...8)
+    screen.move(to: 8...9)
+    #expect(cache.recencyVictim(screen) == hash(0), "eight above, and ten below, where it goes: as seven")
+    screen.move(to: 8...9)
+    #expect(cache.recencyVictim(screen) == hash(0), "while it rests, too")
+    screen.move(to: 11...12)
+    screen.move(to: 10...11)
+    #expect(cache.recencyVictim(screen) == hash(19), "ten above, where it goes: as seven, and eight below")
+    screen = VisibleRows(8...9)
+    #expect(cache.recencyVictim(screen) == hash(19), "of a list that has not moved yet")
   }
 }

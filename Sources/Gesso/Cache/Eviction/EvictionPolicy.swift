@@ -2,8 +2,8 @@
 struct EvictionPolicy {
   private(set) var keys: KeyCache
   private var selector: RuleSelector
-  /// The rows on screen, of the list in front.
-  var screen: ClosedRange<Int32>?
+  /// What is on screen, of the list in front.
+  private(set) var screen: VisibleRows?
   private(set) var evictions = 0
 
   init(limit: Int) {
@@ -13,7 +13,7 @@ struct EvictionPolicy {
 
   /// Where a list tells what is on screen, recency knows more than its shadow: frequency has to be better by more.
   var rule: EvictionRule {
-    screen != nil && selector.advantage < 0.03 ? .recency : selector.rule
+    screen != nil && selector.advantage < 0.1 ? .recency : selector.rule
   }
 
   /// A request that was a hit.
@@ -51,9 +51,9 @@ struct EvictionPolicy {
   private mutating func makeRoom(for size: Int) -> (fits: Bool, evicted: [UInt64]) {
     var evicted: [UInt64] = []
     // What cannot fit beside that on screen drives nothing out.
-    if let screen, size > keys.limit - keys.byteCount(on: screen) { return (false, []) }
+    if let screen, size > keys.limit - keys.byteCount(on: screen.rows) { return (false, []) }
     while keys.byteCount > keys.limit - size {
-      guard let victim = keys.victim(by: rule, viewport: screen) else { return (false, evicted) }
+      guard let victim = keys.victim(by: rule, screen: screen) else { return (false, evicted) }
       keys.remove(victim, isEviction: true)
       evicted.append(victim)
       evictions += 1
@@ -69,7 +69,7 @@ struct EvictionPolicy {
 
   /// Takes out all that is not on screen.
   mutating func trim() -> [UInt64] {
-    let gone = keys.hashes(outside: screen)
+    let gone = keys.hashes(outside: screen?.rows)
     for hash in gone { keys.remove(hash, isEviction: true) }
     evictions += gone.count
     return gone
@@ -77,4 +77,9 @@ struct EvictionPolicy {
 
   /// Another list is in front, or none: what row each key has in it.
   mutating func setRows(_ row: (_ hash: UInt64, _ row: Int32) -> Int32) { keys.setRows(row) }
+
+  /// Rows are on screen, of the list that was in front before or of another one; `nil`: no list is in front.
+  mutating func show(_ rows: ClosedRange<Int32>?, isSameList: Bool) {
+    if isSameList, let rows, screen != nil { screen?.move(to: rows) } else { screen = rows.map { VisibleRows($0) } }
+  }
 }

@@ -17,7 +17,8 @@ struct KeyCache {
     var size: Int
     /// What making it again costs, in any unit; all the same if costs do not count.
     var cost: Float
-    /// When it was asked for last, and how often: each request is worth half after 32 · N further ones.
+    /// When it was asked for first and last, and how often: each request is worth half after 32 · N further ones.
+    var first: Int
     var last: Int
     var count: Float
     /// Its row in the list in front, or -1.
@@ -29,8 +30,25 @@ struct KeyCache {
   }
 
   private struct Ghost {
+    let first: Int
     let last: Int
     let count: Float
+  }
+
+  /// Keys that went, young and old: up to 4 · N.
+  private struct Ghosts {
+    private var young = HashTable<Ghost>()
+    private var old = HashTable<Ghost>()
+
+    mutating func take(_ hash: UInt64) -> Ghost? {
+      let (young, old) = (young.remove(hash), old.remove(hash))
+      return young ?? old
+    }
+
+    mutating func add(_ ghost: Ghost, for hash: UInt64, capacity: Double) {
+      young.update(ghost, for: hash)
+      if Double(young.count) > 2 * max(8, capacity) { (young, old) = (HashTable(), young) }
+    }
   }
 
   /// A doubly linked list in the order of last use.
@@ -54,8 +72,8 @@ struct KeyCache {
   /// Those without a row, and those with one.
   private var lists = (plain: Recency(), rowed: Recency())
   private(set) var rows = RowOrder()
-  /// Keys that went, young and old: up to 4 · N.
-  private var ghosts = (young: HashTable<Ghost>(), old: HashTable<Ghost>())
+  /// Apart, as rows come and go, and of others it matters how often they were asked for.
+  private var ghosts = (plain: Ghosts(), rowed: Ghosts())
   private var random: UInt64 = 0x9E37_79B9_7F4A_7C15
   private var sizesDiffer = false
   private var costsDiffer = false
@@ -89,14 +107,15 @@ struct KeyCache {
   /// A request for a key that is not there, and comes in. The caller has made room.
   mutating func insert(_ hash: UInt64, size: Int, cost: Float = 1, row: Int32 = -1) {
     now += 1
-    let (young, old) = (ghosts.young.remove(hash), ghosts.old.remove(hash))
-    let ghost = young ?? old
+    let (plain, rowed) = (ghosts.plain.take(hash), ghosts.rowed.take(hash))
+    let ghost = plain ?? rowed
     let count = ghost.map { aged($0.count, since: $0.last) + 1 } ?? 1
     if let first = residents.first.map({ entries[Int($0)] }) {
       sizesDiffer = sizesDiffer || size != first.size
       costsDiffer = costsDiffer || cost != first.cost
     }
-    let entry = Entry(hash: hash, size: size, cost: cost, last: now, count: count, row: row)
+    let entry = Entry(
+      hash: hash, size: size, cost: cost, first: ghost?.first ?? now, last: now, count: count, row: row)
     let slot: Int32
     if let reused = free.popLast() {
       slot = reused
@@ -127,8 +146,12 @@ struct KeyCache {
     free.append(slot)
     byteCount -= entry.size
     guard isEviction else { return }
-    ghosts.young.update(Ghost(last: entry.last, count: entry.count), for: hash)
-    if Double(ghosts.young.count) > 2 * max(8, capacity) { ghosts = (HashTable(), ghosts.young) }
+    let ghost = Ghost(first: entry.first, last: entry.last, count: entry.count)
+    if entry.row >= 0 {
+      ghosts.rowed.add(ghost, for: hash, capacity: capacity)
+    } else {
+      ghosts.plain.add(ghost, for: hash, capacity: capacity)
+    }
   }
 
   /// A request in a cache that keeps nothing: whether the key was there. Others go for it by the rule.
@@ -145,32 +168,38 @@ struct KeyCache {
 
   // MARK: Victims
 
-  /// The key that goes next; `nil` if all are on screen, or there is none.
-  func recencyVictim(_ viewport: ClosedRange<Int32>? = nil) -> UInt64? {
-    let plain = oldestPlain()
-    guard let viewport, let far = rows.farthest(from: viewport), far.distance > 0 else {
-      return plain.map { entries[$0].hash }
-    }
-    // Of a row it is known when it may be needed again: it has an age of eight requests for each row in between.
-    guard let plain, now - entries[plain].last >= 8 * far.distance else { return entries[Int(far.slot)].hash }
-    return entries[plain].hash
+  /// The key that was asked for longest ago; `nil`: there is none.
+  func recencyVictim() -> UInt64? { oldestPlain().map { entries[$0].hash } }
+
+  /// The key that goes next while a list is in front; `nil` if all are on screen, or there is none.
+  ///
+  /// Of a row it is known when it may be needed again: the farther it is, the later. Of others, it is known how often they
+  /// were. What is needed last goes.
+  func recencyVictim(_ screen: VisibleRows) -> UInt64? {
+    guard let far = rows.farthest(from: screen) else { return recencyVictim() }
+    guard let rare = rarestPlain(), rare.interval >= far.distance * 12 else { return entries[Int(far.slot)].hash }
+    return entries[rare.slot].hash
   }
 
   /// The same by either rule. By frequency it is one of 32 that are drawn by lot.
-  mutating func victim(by rule: EvictionRule, viewport: ClosedRange<Int32>? = nil) -> UInt64? {
-    guard rule == .frequency else { return recencyVictim(viewport) }
+  mutating func victim(by rule: EvictionRule, screen: VisibleRows? = nil) -> UInt64? {
+    guard rule == .frequency else { return recency(screen) }
     var worst: (slot: Int, value: Double)?
     let half = 32 * capacity, average = Double(byteCount) / Double(max(1, count))
     for _ in 0..<min(32, 4 * count) {
       random = random &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
       let slot = Int(residents[Int((random >> 33) % UInt64(count))]), entry = entries[slot]
-      if let viewport, entry.row >= 0, viewport.contains(entry.row) { continue }
+      if let screen, entry.row >= 0, screen.rows.contains(entry.row) { continue }
       var value = Double(entry.last) / half + log2(Double(entry.count))
       if sizesDiffer { value += log2(average / Double(max(1, entry.size))) }
       if costsDiffer { value += log2(Double(max(1e-3, entry.cost))) }
       if value < worst?.value ?? .infinity { worst = (slot, value) }
     }
-    return worst.map { entries[$0.slot].hash } ?? recencyVictim(viewport)
+    return worst.map { entries[$0.slot].hash } ?? recency(screen)
+  }
+
+  private func recency(_ screen: VisibleRows?) -> UInt64? {
+    if let screen { recencyVictim(screen) } else { recencyVictim() }
   }
 
   /// The oldest of those without a row: the last one, or, where sizes or costs differ, of the last ones the one whose age
@@ -187,6 +216,23 @@ struct KeyCache {
       slot = entry.newer
     }
     return Int(worst.slot)
+  }
+
+  /// Of the 32 without a row that were asked for longest ago, the one that is asked for least often: once in so many
+  /// requests, since it was first seen. Where sizes or costs differ, it is the one that keeps most bytes for least cost.
+  private func rarestPlain() -> (slot: Int, interval: Double)? {
+    var rarest: (slot: Int, interval: Double)?, worst = -1.0
+    var slot = lists.plain.oldest
+    for _ in 0..<32 where slot >= 0 {
+      let entry = entries[Int(slot)], memory = 32 * capacity / log(2)
+      let seen = memory * (1 - exp(-Double(now - entry.first + 1) / memory))
+      let interval = seen / Double(aged(entry.count, since: entry.last))
+      var value = interval
+      if sizesDiffer || costsDiffer { value *= Double(max(1, entry.size)) / Double(max(1e-3, entry.cost)) }
+      if value > worst { (rarest, worst) = ((Int(slot), interval), value) }
+      slot = entry.newer
+    }
+    return rarest
   }
 
   // MARK: Rows
@@ -238,40 +284,5 @@ struct KeyCache {
 
   private mutating func withList(of slot: Int32, _ body: (inout Recency, inout [Entry]) -> Void) {
     if entries[Int(slot)].row >= 0 { body(&lists.rowed, &entries) } else { body(&lists.plain, &entries) }
-  }
-}
-
-/// Keys with rows, in the order of rows, so that the farthest from the screen is at one of the ends.
-struct RowOrder {
-  private var sorted: [(row: Int32, slot: Int32)]
-
-  init(_ rows: some Sequence<(Int32, Int32)> = []) { sorted = rows.sorted { $0 < $1 }.map { (row: $0.0, slot: $0.1) } }
-
-  /// The slots of the rows on screen.
-  func slots(on screen: ClosedRange<Int32>) -> some Sequence<Int32> {
-    sorted[place(of: screen.lowerBound, .min)..<place(of: screen.upperBound, .max)].lazy.map(\.slot)
-  }
-
-  mutating func insert(_ row: Int32, _ slot: Int32) { sorted.insert((row, slot), at: place(of: row, slot)) }
-
-  mutating func remove(_ row: Int32, _ slot: Int32) {
-    let at = place(of: row, slot)
-    if at < sorted.count, sorted[at] == (row, slot) { sorted.remove(at: at) }
-  }
-
-  /// The one that most rows lie between it and the screen; the distance is 0 if all are on screen.
-  func farthest(from screen: ClosedRange<Int32>) -> (slot: Int32, distance: Int)? {
-    guard let first = sorted.first, let last = sorted.last else { return nil }
-    let above = max(0, Int(screen.lowerBound) - Int(first.row)), below = max(0, Int(last.row) - Int(screen.upperBound))
-    return above > below ? (first.slot, above) : (last.slot, below)
-  }
-
-  private func place(of row: Int32, _ slot: Int32) -> Int {
-    var (low, high) = (0, sorted.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if sorted[middle] < (row, slot) { low = middle + 1 } else { high = middle }
-    }
-    return low
   }
 }

@@ -217,11 +217,12 @@ static bool write_literals(
 /* Finds a band's masks, and lays them out one after the other. */
 static size_t find_masks(parts *p, const gesso_band *band, gesso_masks *m)
 {
+    enum { MORE = 8 }; /* bytes that may be written behind each list */
     size_t count = band->count, bits = p->marked_bytes;
     gesso_masks found = {
-        .marked = p->found, .has_left = p->found + bits, .differs = p->found + 2 * bits,
-        .left = p->found + 2 * bits + p->groups + 8 /* which may be written behind the others */};
-    memset(p->found, 0, 2 * bits);
+        .marked = p->found, .has_left = p->found + bits + MORE, .differs = p->found + 2 * (bits + MORE),
+        .left = p->found + 2 * (bits + MORE) + p->groups + MORE};
+    memset(p->found, 0, 2 * (bits + MORE));
     const uint32_t *pixels = (const uint32_t *)band->pixels;
     for (uint32_t x = 0; x < band->width + 8; x++) p->row[x] = pixels[0];
     gesso_kernels_get()->find_masks(pixels, count, band->width, p->row, &found, p->words, p->above);

@@ -32,5 +32,7 @@ bool gesso_unpack(uint8_t *values, size_t count, const uint8_t *in, size_t lengt
     if (length < widths || !measure(in, blocks, &planes) || length - widths < planes) return false;
     gesso_kernels_get()->unpack(values, in, in + widths, blocks, planes);
     *used = widths + planes;
+    for (size_t i = count; i < blocks * GESSO_PACK_BLOCK; i++)
+        if (values[i] != 0) return false;
     return true;
 }

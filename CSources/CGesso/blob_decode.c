@@ -76,6 +76,9 @@ gesso_status gesso_blob_decode(const uint8_t *bytes, size_t length, gesso_blob_r
     if (!status) status = gesso_blob_check_table(&reader);
     gesso_bitmap *bitmap = NULL;
     if (!status) status = gesso_bitmap_create_uninitialized(h->width, h->height, h->format, h->scale, &bitmap);
+    /* What no bitmap can have is over any limit. */
+    if (status == GESSO_TOO_LARGE)
+        status = gesso_blob_refuse(&reader, GESSO_OVER_LIMIT, h->version == 1 ? 12 : 6, "size of the picture");
     if (!status) status = decode_rows(&reader, reading, 0, h->height, bitmap);
     if (status)
         gesso_bitmap_release(bitmap);

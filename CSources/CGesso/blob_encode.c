@@ -1,7 +1,5 @@
 #include "blob_internal.h"
 
-#include <lz4.h>
-
 /* The band's rows without padding, and opaque pixels with their unused byte set; where they are, if they are so. */
 static const uint8_t *gather(const gesso_bitmap *bitmap, uint32_t y, uint32_t rows, uint8_t *pixels)
 {
@@ -84,7 +82,7 @@ gesso_status gesso_blob_encode(
     if (options && (unsigned)options->level > GESSO_BLOB_SMALL) return GESSO_INVALID_ARGUMENT;
     if (capacity < gesso_blob_bound(bitmap)) return GESSO_BUFFER_TOO_SMALL;
     size_t row = (size_t)gesso_row_bytes(bitmap->width, bitmap->format);
-    if (row > LZ4_MAX_INPUT_SIZE || (uint64_t)row * bitmap->height > GESSO_BLOB_BANDS_LIMIT) return GESSO_TOO_LARGE;
+    if (row > GESSO_BLOB_ROW_LIMIT || (uint64_t)row * bitmap->height > GESSO_BLOB_BANDS_LIMIT) return GESSO_TOO_LARGE;
     writing w = {
         .bitmap = bitmap, .level = options ? options->level : GESSO_BLOB_FAST, .buffer = buffer,
         .header = header_of(bitmap, row), .row = row};

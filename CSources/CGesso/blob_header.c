@@ -71,6 +71,18 @@ gesso_status gesso_blob_refuse(gesso_blob_reader *reader, gesso_status status, u
     return status;
 }
 
+/* Whether reading a band takes more memory than a writer ever makes necessary: many rows of more pixels than that. */
+static bool has_large_bands(const gesso_blob_header *h)
+{
+    uint64_t row = (uint64_t)h->width * gesso_format_bytes_per_pixel(h->format);
+    uint32_t rows = h->rows_per_band < h->height ? h->rows_per_band : h->height;
+    return rows > 1 && row > GESSO_BLOB_BAND_LIMIT / rows;
+}
+static bool has_large_rows(const gesso_blob_header *h)
+{
+    return (uint64_t)h->width * gesso_format_bytes_per_pixel(h->format) > GESSO_BLOB_ROW_LIMIT;
+}
+
 /* A thing that must not be so. */
 typedef struct check {
     bool is_wrong;
@@ -125,6 +137,8 @@ static gesso_status read_header_2(gesso_blob_reader *reader)
         {!gesso_format_bytes_per_pixel(h->format), GESSO_UNSUPPORTED, 5, "pixel format"},
         {(h->format == GESSO_FORMAT_XRGB32) != h->is_opaque, GESSO_CORRUPT, 5, "flags"},
         {!isfinite(h->scale) || h->scale <= 0, GESSO_CORRUPT, scale_at, "scale"},
+        {has_large_rows(h), GESSO_UNSUPPORTED, width_at, "width"},
+        {h->rows_per_band > h->height || has_large_bands(h), GESSO_CORRUPT, rows_at, "rows of a band"},
         {h->total > length, GESSO_TRUNCATED, length, "bytes"},
         {h->total < length, GESSO_CORRUPT, h->total, "bytes behind the end"}};
     return check_all(reader, rest, sizeof rest / sizeof *rest);
@@ -155,7 +169,8 @@ static gesso_status read_header_1(gesso_blob_reader *reader)
         {!h->width, GESSO_CORRUPT, 12, "width"},
         {!h->height, GESSO_CORRUPT, 16, "height"},
         {!isfinite(h->scale) || h->scale <= 0, GESSO_CORRUPT, 24, "scale"},
-        {!h->rows_per_band, GESSO_CORRUPT, 32, "rows of a band"},
+        {has_large_rows(h), GESSO_UNSUPPORTED, 12, "width"},
+        {!h->rows_per_band || has_large_bands(h), GESSO_CORRUPT, 32, "rows of a band"},
         {h->rows_per_band && bands != gesso_blob_band_count(h->height, h->rows_per_band), GESSO_CORRUPT, 36, "number of bands"},
         {h->total < h->bands, GESSO_CORRUPT, 40, "size of the blob"},
         {h->total > length, GESSO_TRUNCATED, length, "bytes"},
@@ -201,7 +216,7 @@ gesso_status gesso_blob_check_table(gesso_blob_reader *reader)
         /* An end before the begin wraps, and is far over what there is. */
         if (entry.length > h->total - offset || entry.length > UINT32_MAX)
             return gesso_blob_refuse(reader, GESSO_CORRUPT, at + (is_old ? 8 : 1), "length of a band");
-        if (entry.mode >= GESSO_BAND_MODES)
+        if (entry.mode >= GESSO_BAND_MODES || entry.mode == (is_old ? GESSO_BAND_MASKS : GESSO_BAND_LONG_MASKS))
             return gesso_blob_refuse(reader, GESSO_UNSUPPORTED, at + (is_old ? 12 : 0), "mode of a band");
         offset += entry.length;
     }

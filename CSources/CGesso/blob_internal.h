@@ -12,6 +12,11 @@
 /* Bytes that all bands take at most: an end has 40 bits. */
 #define GESSO_BLOB_BANDS_LIMIT (((uint64_t)1 << 40) - 1)
 
+/* Bytes of a row's pixels, for LZ4's sake, and of those of a band that has more than one row: sixteen times what is
+ * written. */
+#define GESSO_BLOB_ROW_LIMIT ((uint64_t)0x7e000000)
+#define GESSO_BLOB_BAND_LIMIT ((uint64_t)4 << 20)
+
 typedef struct gesso_blob_header {
     int version; /* 1 or 2, of those that are read */
     uint32_t width, height;

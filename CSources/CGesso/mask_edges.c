@@ -198,7 +198,6 @@ void gesso_edges_finish(gesso_edges *e)
 bool gesso_edges_begin(
     gesso_edges *e, gesso_mask *mask, int32_t rows, const gesso_shape *outer, const gesso_shape *inner)
 {
-    e->memory = NULL;
     if (!gesso_outline_is_smooth(outer)) return false;
     if (inner && (!gesso_outline_is_smooth(inner) || !gesso_shape_is_concentric(outer, inner))) return false;
     e->mask = mask;
@@ -206,24 +205,24 @@ bool gesso_edges_begin(
     e->has_inner = inner != NULL;
     e->pending = mask->byte_count;
     e->correction_count = 0;
-    size_t boundaries = (size_t)rows + 1, extents = 4 * (size_t)rows;
+    size_t boundaries = (size_t)rows + 1, extents = 4 * (size_t)rows, shapes = inner ? 2 : 1;
     e->capacity = 512 + 2 * (uint32_t)mask->width;
-    size_t needed = (boundaries * 2 + extents) * (inner ? 2 : 1) + (size_t)e->capacity * 2;
+    size_t needed = 2 * boundaries * shapes + (size_t)e->capacity * 2;
     e->memory = needed <= GESSO_SMALL_EDGES ? e->small : malloc(needed * sizeof *e->memory);
-    if (!e->memory) return false;
+    e->extents = extents * shapes <= GESSO_SMALL_EXTENTS ? e->small_extents : malloc(extents * shapes * sizeof *e->extents);
+    if (!e->memory || !e->extents) {
+        gesso_edges_end(e);
+        return false;
+    }
     e->x = e->memory, e->y = e->x + e->capacity;
     float *memory = e->y + e->capacity;
     int32_t left = gesso_shape_left(outer), top = gesso_shape_top(outer);
     gesso_outline_trace(&e->outer, outer, rows, left, top, memory);
-    memory += 2 * boundaries;
-    if (inner) {
-        gesso_outline_trace(&e->inner, inner, rows, left, top, memory);
-        memory += 2 * boundaries;
-    }
+    if (inner) gesso_outline_trace(&e->inner, inner, rows, left, top, memory + 2 * boundaries);
     e->are_ellipses = e->outer.is_ellipse && e->outer.is_easy && (!inner || (e->inner.is_ellipse && e->inner.is_easy));
     if (e->are_ellipses) {
-        gesso_outline_find_extents(&e->outer, rows, mask->width, (int32_t *)memory);
-        if (inner) gesso_outline_find_extents(&e->inner, rows, mask->width, (int32_t *)memory + extents);
+        gesso_outline_find_extents(&e->outer, rows, mask->width, e->extents);
+        if (inner) gesso_outline_find_extents(&e->inner, rows, mask->width, e->extents + extents);
     }
     e->is_wide_ring = inner && gesso_outline_is_wide_ring(&e->outer, &e->inner);
     return true;
@@ -234,4 +233,5 @@ void gesso_edges_skip(gesso_edges *e) { e->pending = e->mask->byte_count; }
 void gesso_edges_end(gesso_edges *e)
 {
     if (e->memory != e->small) free(e->memory);
+    if (e->extents != e->small_extents) free(e->extents);
 }

@@ -13,19 +13,21 @@ typedef struct gesso_correction {
     float coverage;
 } gesso_correction;
 
-enum { GESSO_CORRECTIONS = 32, GESSO_SMALL_EDGES = 3072 };
+enum { GESSO_CORRECTIONS = 32, GESSO_SMALL_EDGES = 2048, GESSO_SMALL_EXTENTS = 1024 };
 
 typedef struct gesso_edges {
     gesso_mask *mask;
     const gesso_kernels *kernels;
     bool has_inner, is_wide_ring, are_ellipses; /* and that no row of theirs is hard */
     gesso_outline outer, inner;
-    float *memory; /* which is `small` if that is enough */
+    float *memory;    /* which is `small` if that is enough */
+    int32_t *extents; /* and `small_extents` */
     uint32_t capacity, pending; /* pixels for which there is room; the first that is not finished */
     float *x, *y; /* of the pixels' centres, from those of the ellipses */
     int correction_count;
     gesso_correction corrections[GESSO_CORRECTIONS];
     float small[GESSO_SMALL_EDGES];
+    int32_t small_extents[GESSO_SMALL_EXTENTS];
 } gesso_edges;
 
 /* For the first `rows` of a mask. False if the shapes have corners too small for the kernel, or unlike ones, or memory is short: all rows are to be made

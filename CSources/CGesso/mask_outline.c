@@ -115,7 +115,7 @@ gesso_extent gesso_outline_extent(const gesso_outline *o, int32_t y, int32_t wid
 }
 
 /* The same for all rows at once. */
-static void find_left_extents(int32_t *restrict begin, int32_t *restrict end, const float *restrict edges, int32_t rows)
+static void find_side_extents(int32_t *restrict begin, int32_t *restrict end, const float *restrict edges, int32_t rows)
 {
     for (int32_t y = 0; y < rows; y++) {
         float a = edges[y], b = edges[y + 1];
@@ -132,8 +132,8 @@ static void clear_extent(gesso_outline *o, int32_t y)
 void gesso_outline_find_extents(gesso_outline *o, int32_t rows, int32_t width, int32_t *memory)
 {
     o->begin = memory, o->left_end = memory + rows, o->right_begin = memory + 2 * rows, o->end = memory + 3 * rows;
-    find_left_extents(o->begin, o->left_end, o->left, rows);
-    find_left_extents(o->right_begin, o->end, o->right, rows);
+    find_side_extents(o->begin, o->left_end, o->left, rows);
+    find_side_extents(o->right_begin, o->end, o->right, rows);
     int32_t first = (int32_t)o->y0, last = up(o->y1), widest = (int32_t)o->corners[0].cy;
     for (int32_t y = 0; y < rows; y++) o->end[y] = o->end[y] < width ? o->end[y] : width;
     for (int32_t y = 0; y < first && y < rows; y++) clear_extent(o, y);

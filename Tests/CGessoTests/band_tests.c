@@ -4,6 +4,8 @@
 #include "band.h"
 #include "kernels.h"
 
+#include <lz4.h>
+
 /* Takes away each of a word's bytes by itself: what packing is of. */
 static uint32_t subtract_bytes(uint32_t a, uint32_t b)
 {
@@ -64,7 +66,17 @@ static void check_masks(
         changed[bad[i].at] = bad[i].value;
         CHECK(!gesso_masks_decode(is_long, changed, length, scratch, pixels, 9, 9, true));
     }
-    for (size_t cut = 0; cut < length; cut++) CHECK(!gesso_masks_decode(is_long, good, cut, scratch, pixels, 9, 9, true));
+    for (size_t cut = 0; cut < length; cut++) {
+        uint8_t *exactly = malloc(cut + 1); /* so that the sanitizer sees what is read behind */
+        memcpy(exactly + 1, good, cut);
+        CHECK(!gesso_masks_decode(is_long, exactly + 1, cut, scratch, pixels, 9, 9, true));
+        free(exactly);
+    }
+    uint8_t *longer = malloc(length + 1);
+    memcpy(longer, good, length);
+    longer[length] = good[length - 1];
+    CHECK(!gesso_masks_decode(is_long, longer, length + 1, scratch, pixels, 9, 9, true));
+    free(longer);
     const byte_change of_masks[] = {
         {0, 0x03} /* another group */, {0, 0}, {0, 0x04} /* one that is not there */, {1, 0}, {1, 0x03}, {1, 0x02},
         {2, 0}, {2, 0x02} /* as the left, and not different */, {2, 0x04}, {2, 0x0e}, {3, 0}, {3, 0x08}, {3, 0x06}};
@@ -125,7 +137,11 @@ static void planes_by_lz4_are_as_they_are_described(void)
     for (int i = 1; i < 8; i++) CHECK(pixels[i] == 0);
     for (size_t cut = 0; cut < sizeof good; cut++)
         CHECK(!gesso_masks_decode(false, good, cut, scratch, pixels, 8, 9, false));
-    const byte_change bad[] = {{9, 1}, {9, 3}, {9, 0x83}, {12, 0x09}, {18, 3}, {18, 0xff}};
+    uint8_t longer[sizeof good + 1] = {0};
+    memcpy(longer, good, sizeof good);
+    CHECK(!gesso_masks_decode(false, longer, sizeof longer, scratch, pixels, 8, 9, false));
+    const byte_change bad[] = {
+        {9, 1}, {9, 3}, {9, 0x83}, {12, 0x09}, {13, 0x04} /* a number behind the last one */, {18, 3}, {18, 0xff}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         memcpy(changed, good, sizeof good);
         changed[bad[i].at] = bad[i].value;
@@ -133,16 +149,81 @@ static void planes_by_lz4_are_as_they_are_described(void)
     }
 }
 
+/* Counts that would lead out of the memory for them, and lists that say nothing: by hand. */
+static void masks_have_as_much_as_they_say(void)
+{
+    enum { MANY = 100000 };
+    size_t size = gesso_masks_scratch(9, 9);
+    uint8_t *scratch = malloc(size), *zeros = calloc(2, MANY), *bytes = malloc(4 * MANY);
+    uint32_t pixels[9];
+    /* Nine opaque pixels, of which none is marked. */
+    const uint8_t none[] = {1, 0, 0, 0, 1, 1, 2, 3, 0x00};
+    CHECK(gesso_masks_decode(false, none, sizeof none, scratch, pixels, 9, 9, true) && pixels[8] == 0xff030201);
+    /* So many literals, as differences of no bits. */
+    memcpy(bytes, (uint8_t[]){1 | 2, 1, 1, 0xa0, 0x8d, 0x06, 4, 1, 2, 3, 0x01, 0x01, 0x06, 0x04}, 14);
+    memcpy(bytes + 14, zeros, 3 * (MANY / 16 / 2 + 1));
+    for (size_t length = 14 + 3 * MANY / 32; length < 14 + 3 * MANY / 32 + 4; length++)
+        CHECK(!gesso_masks_decode(false, bytes, length, scratch, pixels, 9, 9, true));
+    /* So many marked groups, in few bytes. */
+    memcpy(bytes, (uint8_t[]){1, 0xa0, 0x8d, 0x06, 0, 0}, 6);
+    size_t lists = 1 + MANY / 8 + MANY;
+    int coded = LZ4_compress_default((const char *)zeros, (char *)bytes + 12, (int)lists, 2 * MANY);
+    bytes[6] = (uint8_t)(coded | 128), bytes[7] = (uint8_t)(coded >> 7);
+    CHECK(coded > 127 && coded < 16384);
+    memcpy(bytes + 8, (uint8_t[]){1, 2, 3}, 3);
+    memmove(bytes + 11, bytes + 12, (size_t)coded);
+    CHECK(!gesso_masks_decode(false, bytes, 11 + (size_t)coded, scratch, pixels, 9, 9, true));
+    /* A marked group without a pixel; one with pixels as the left of which none is; a palette of nothing. */
+    const uint8_t no_pixel[] = {1, 1, 0, 0, 3, 1, 2, 3, 0x01, 0x00, 0x00};
+    CHECK(!gesso_masks_decode(false, no_pixel, sizeof no_pixel, scratch, pixels, 9, 9, true));
+    const uint8_t no_left[] = {1, 1, 1, 1, 4, 1, 2, 3, 0x01, 0x01, 0x02, 0x00, 9, 0, 0};
+    CHECK(!gesso_masks_decode(false, no_left, sizeof no_left, scratch, pixels, 9, 9, true));
+    const uint8_t no_literal[] = {1 | 4, 0, 0, 0, 1, 1, 2, 3, 0x00, 0, 0, 0, 0};
+    CHECK(!gesso_masks_decode(false, no_literal, sizeof no_literal, scratch, pixels, 9, 9, true));
+    /* What only the short head can say. */
+    const uint8_t planes[] = {
+        2, 0, 0, 0, 0, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0, 2 | 16, 0, 0, 0, 0x03, 0x00, 0x01, 0x01, 2, 4, 5, 0, 0, 0, 0, 0, 0, 0};
+    CHECK(!gesso_masks_decode(true, planes, sizeof planes, scratch, pixels, 8, 9, false));
+    free(bytes);
+    free(zeros);
+    free(scratch);
+}
+
+/* What is written as it is, or by LZ4, may say anything of the fourth byte. */
+static void opaque_bands_are_opaque(void)
+{
+    uint32_t pixels[64], back[64];
+    uint8_t coded[400];
+    size_t size = gesso_band_scratch(64, 8);
+    uint8_t *scratch = malloc(size);
+    for (int last = 254; last < 256; last++) {
+        for (int i = 0; i < 64; i++) pixels[i] = 0xff112233;
+        pixels[63] = (uint32_t)last << 24 | 0x112233;
+        int length = LZ4_compress_default((const char *)pixels, (char *)coded, sizeof pixels, sizeof coded);
+        bool is_opaque = last == 255;
+        CHECK(gesso_band_decode(
+                  GESSO_BAND_STORED, (uint8_t *)pixels, sizeof pixels, scratch, (uint8_t *)back, 8, 64, 4, true) == is_opaque);
+        CHECK(gesso_band_decode(
+                  GESSO_BAND_LZ4, coded, (size_t)length, scratch, (uint8_t *)back, 8, 64, 4, true) == is_opaque);
+        CHECK(gesso_band_decode(GESSO_BAND_LZ4, coded, (size_t)length, scratch, (uint8_t *)back, 8, 64, 4, false));
+    }
+    /* Rows of less than a group have no masks. */
+    const uint8_t none[] = {1, 0, 0, 0, 1, 1, 2, 3, 0x00};
+    CHECK(gesso_band_decode(GESSO_BAND_MASKS, none, sizeof none, scratch, (uint8_t *)back, 8, 16, 4, true));
+    CHECK(!gesso_band_decode(GESSO_BAND_MASKS, none, sizeof none, scratch, (uint8_t *)back, 7, 14, 4, true));
+    free(scratch);
+}
+
 /* The loops of bands, for rows and lengths that are no multiples of what they take at a time. */
 static void every_set_finds_the_same_masks(void)
 {
-    enum { MOST = 700, ROOM = MOST + 128 };
+    enum { MOST = 1600, ROOM = MOST + 128 };
     const char *names[] = {"sse2", "avx2", "neon"};
     const gesso_kernels *sets[4] = {gesso_kernels_named("scalar")};
     for (int i = 0; i < 3; i++) sets[i + 1] = gesso_kernels_named(names[i]);
     uint64_t seed = 77;
     for (int round = 0; round < 300; round++) {
-        uint32_t width = 8 + (uint32_t)random_next(&seed) % 150, row[MOST], colours = 1 + (uint32_t)random_next(&seed) % 5;
+        uint32_t width = 8 + (uint32_t)random_next(&seed) % (round % 4 ? 150 : 700), row[MOST], colours = 1 + (uint32_t)random_next(&seed) % 5;
         size_t count = width + random_next(&seed) % (MOST - width);
         uint32_t *pixels = malloc(count * 4), rarity = 1 + (uint32_t)random_next(&seed) % 40;
         for (size_t i = 0; i < count; i++)
@@ -237,6 +318,8 @@ const check_test band_tests[] = {
     TEST(masks_are_as_they_are_described, "masks are as they are described, and refused if they contradict themselves"),
     TEST(long_masks_are_as_they_are_described, "and so are those with the long head of version 1"),
     TEST(planes_by_lz4_are_as_they_are_described, "planes of differences may be LZ4's, and alpha is by itself then"),
+    TEST(masks_have_as_much_as_they_say, "counts that lead out of memory are refused, and lists that say nothing"),
+    TEST(opaque_bands_are_opaque, "an opaque band is refused if a pixel is not, and masks of narrow rows"),
     TEST(every_set_finds_the_same_masks, "every instruction set finds the same masks, planes and sums, and takes them back"),
     TEST(every_set_packs_the_same, "every instruction set packs the same, and reads no byte more"),
     {0}};

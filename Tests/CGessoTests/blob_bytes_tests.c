@@ -231,7 +231,8 @@ static void headers_that_lie_are_refused(void)
     const struct { size_t at; uint8_t value; gesso_status status; uint64_t offset; const char *what; } cases[] = {
         {5, 0 | 4, GESSO_UNSUPPORTED, 5, "pixel format"}, {5, 2 | 4 | 8, GESSO_UNSUPPORTED, 5, "flags"},
         {5, 2, GESSO_CORRUPT, 5, "flags"}, {5, 1 | 4, GESSO_CORRUPT, 5, "flags"}, {6, 0, GESSO_CORRUPT, 6, "width"},
-        {7, 0, GESSO_CORRUPT, 7, "height"}, {8, 0, GESSO_CORRUPT, 8, "rows of a band"}, {17, 0xff, GESSO_CORRUPT, 9, "scale"},
+        {7, 0, GESSO_CORRUPT, 7, "height"}, {8, 0, GESSO_CORRUPT, 8, "rows of a band"},
+        {8, 3, GESSO_CORRUPT, 8, "rows of a band"} /* more than there are */, {18, 3, GESSO_UNSUPPORTED, 18, "mode of a band"}, {17, 0xff, GESSO_CORRUPT, 9, "scale"},
         {18, 6, GESSO_UNSUPPORTED, 18, "mode of a band"}, {19, 3, GESSO_CORRUPT, 43, "bytes behind the end"},
         {19, 5, GESSO_TRUNCATED, 44, "bytes"}, {23, 1, GESSO_TRUNCATED, 44, "bytes"}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -247,13 +248,56 @@ static void headers_that_lie_are_refused(void)
     repair(blob, sizeof blob);
     CHECK_STATUS(gesso_blob_verify(blob, sizeof blob, NULL), GESSO_CORRUPT);
     /* Numbers that are too large, and of too many bytes. */
-    memcpy(blob + 6, (uint8_t[]){255, 255, 255, 255, 16, 1, 1, 1}, 8);
-    CHECK_STATUS(gesso_blob_verify(blob, sizeof blob, NULL), GESSO_CORRUPT);
-    memcpy(blob + 6, (uint8_t[]){129, 128, 128, 128, 128, 0, 1, 1}, 8);
-    CHECK_STATUS(gesso_blob_verify(blob, sizeof blob, NULL), GESSO_CORRUPT);
+    const uint8_t numbers[][8] = {{255, 255, 255, 255, 16, 1, 1, 1}, {129, 128, 128, 128, 128, 0, 1, 1}};
+    for (int i = 0; i < 2; i++) {
+        gesso_blob_fault fault = {.struct_size = sizeof fault};
+        memcpy(blob + 6, numbers[i], 8);
+        CHECK_STATUS(gesso_blob_verify(blob, sizeof blob, &fault), GESSO_CORRUPT);
+        CHECK(fault.offset == 6 && strcmp(fault.what, "size") == 0);
+    }
     /* A table that would be larger than memory. */
     memcpy(blob + 6, (uint8_t[]){1, 255, 255, 255, 255, 15, 1, 1}, 8);
     CHECK_STATUS(gesso_blob_verify(blob, sizeof blob, NULL), GESSO_TRUNCATED);
+}
+
+static size_t put_number(uint8_t *blob, size_t at, uint32_t number)
+{
+    for (; number > 127; number >>= 7) blob[at++] = (uint8_t)(number | 128);
+    blob[at] = (uint8_t)number;
+    return at + 1;
+}
+
+/* One band of one colour may stand for more pixels than there is memory: what a reader would need for it is bounded. */
+static void bands_and_rows_have_limits(void)
+{
+    const struct { uint32_t width, height, rows; const char *what; } cases[] = {
+        {300000021, 2487550649, 2487550649, "rows of a band"}, {1, 600000000, 600000000, "rows of a band"},
+        {2048, 2049, 2049, "rows of a band"}, {2048, 2048, 2048, NULL}, {0x7e000001, 1, 1, "width"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        uint8_t blob[64] = {0x89, 'G', 'B', 'L', 2, GESSO_FORMAT_A8};
+        size_t at = put_number(blob, put_number(blob, put_number(blob, 6, cases[i].width), cases[i].height), cases[i].rows);
+        blob[at] = 1, blob[at + 1] = 1, blob[at + 2] = 1;
+        size_t length = at + 1 + 14 + 8 + 1;
+        repair(blob, length);
+        gesso_blob_fault fault = {.struct_size = sizeof fault};
+        CHECK((gesso_blob_verify(blob, length, &fault) == GESSO_OK) == (cases[i].what == NULL));
+        CHECK(!cases[i].what || strcmp(fault.what, cases[i].what) == 0);
+    }
+}
+
+/* Each version has its own modes, and version 1 bytes that it does not use. */
+static void modes_are_of_a_version(void)
+{
+    static uint8_t blob[1 << 16];
+    const struct { size_t at; uint8_t value; } lies[] = {{64 + 12, 5}, {64 + 12, 6}, {64 + 13, 1}, {64 + 15, 1}};
+    for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+        size_t length = read_kept(1, 6, GESSO_FORMAT_ARGB32, blob, sizeof blob);
+        blob[lies[i].at] = lies[i].value;
+        repair(blob, length);
+        gesso_blob_fault fault = {.struct_size = sizeof fault};
+        CHECK_STATUS(gesso_blob_verify(blob, length, &fault), GESSO_UNSUPPORTED);
+        CHECK(fault.offset == 64 + 12 && strcmp(fault.what, "mode of a band") == 0);
+    }
 }
 
 /* Bands of a table that do not follow one another. */
@@ -309,6 +353,8 @@ const check_test blob_bytes_tests[] = {
     TEST(faults_say_what_and_where, "a fault says what does not fit, and at which byte"),
     TEST(faults_of_version_1_say_what_and_where, "and so do those of a blob of version 1"),
     TEST(headers_that_lie_are_refused, "a header with the right checksum is refused for each number that cannot be"),
+    TEST(bands_and_rows_have_limits, "what a band or a row may take to be read is bounded, whatever a header says"),
+    TEST(modes_are_of_a_version, "modes of another version are refused"),
     TEST(bands_that_overlap_are_refused, "bands that do not follow one another are refused"),
     TEST(kept_blobs_are_read_for_ever, "blobs that an older version wrote are read"),
     TEST(forged_blobs_are_read_safely, "a forged blob with the right checksums is read safely"),

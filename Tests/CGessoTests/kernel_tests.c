@@ -115,6 +115,10 @@ static void the_kernel_for_edges_agrees_with_the_closed_form(void)
             for (int i = 0; i < 4; i++)
                 outer.rx[i] = outer.ry[i] = (int32_t)(random_next(&seed) % 5) * (outer.x1 - outer.x0 < outer.y1 - outer.y0 ? outer.x1 - outer.x0 : outer.y1 - outer.y0) / 10;
         if (kind % 50 == 1) outer.x1 = outer.x0 + 60000, outer.y1 = outer.y0 + 50000 + kind;
+        if (kind % 24 == 3) { /* large ellipses, with holes, for which there is memory of its own */
+            outer.x1 = outer.x0 + 30000 + 20 * kind, outer.y1 = kind % 48 == 3 ? outer.y0 + 30000 + 20 * kind : outer.y0 + 40000;
+            for (int i = 0; i < 4; i++) outer.rx[i] = (outer.x1 - outer.x0) / 2, outer.ry[i] = (outer.y1 - outer.y0) / 2;
+        }
         gesso_shape inner = inset_by(&outer, 1 + (int32_t)(random_next(&seed) % 900));
         bool has_inner = kind % 4 == 3 && inner.x0 < inner.x1 && inner.y0 < inner.y1;
         gesso_mask *mask = gesso_mask_create(&outer, has_inner ? &inner : NULL);

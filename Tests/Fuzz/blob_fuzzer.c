@@ -48,7 +48,7 @@ static void repair_old(uint8_t *blob, size_t length)
         uint32_t size = i == bands - 1 || load32(entry + 8) > left ? (uint32_t)left : load32(entry + 8);
         memcpy(entry, &offset, 8);
         memcpy(entry + 8, &size, 4);
-        entry[12] %= MODES, entry[13] = entry[14] = entry[15] = 0;
+        entry[12] %= MODES - 1, entry[13] = entry[14] = entry[15] = 0;
         store_hash(entry + 16, blob + offset, size);
         offset += size;
     }
@@ -102,6 +102,7 @@ static void repair(uint8_t *blob, size_t length)
         if (i == bands - 1 || end > most) end = most;
         if (end < begin) end = begin;
         entry[0] %= MODES;
+        if (entry[0] == 3) entry[0] = 5; /* as version 2 has it */
         memcpy(entry + 1, &end, 5);
         store_hash(entry + 6, first + begin, (size_t)(end - begin));
         begin = end;

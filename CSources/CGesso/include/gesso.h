@@ -460,7 +460,8 @@ typedef struct gesso_blob_options {
 GESSO_API size_t gesso_blob_bound(const gesso_bitmap *bitmap);
 
 /* Writes a blob into the caller's buffer, which has to have the bound. Null options: level fast.
- * Errors: INVALID_ARGUMENT, BUFFER_TOO_SMALL, TOO_LARGE (a row of over 2 GB), OUT_OF_MEMORY. Since 0.1. */
+ * Errors: INVALID_ARGUMENT, BUFFER_TOO_SMALL, TOO_LARGE (a row of over 2 GB, or a terabyte in all),
+ * OUT_OF_MEMORY. Since 0.1. */
 GESSO_API gesso_status gesso_blob_encode(
     const gesso_bitmap *bitmap, const gesso_blob_options *options, uint8_t *buffer, size_t capacity, size_t *length);
 /* The same into memory that is allocated. Ownership: `*bytes` is freed with gesso_free. Since 0.1. */
@@ -504,7 +505,7 @@ GESSO_API gesso_status gesso_blob_decode(
 
 /* Decodes the rows first ..< first + count into the first rows of a bitmap of the same width and format, which stays as it
  * is elsewhere; only the bands that hold these rows are read. After an error the rows may hold anything. Limits do not
- * matter: the bitmap is there.
+ * matter: the bitmap is there, and a band takes memory for at most a row, or 4 MiB of pixels.
  * Errors: those of decode; INVALID_ARGUMENT for rows that are not there, or a bitmap of another width or format, or too low;
  * FROZEN. Since 0.1. */
 GESSO_API gesso_status gesso_blob_decode_rows(

@@ -112,6 +112,17 @@ static bool all_straight(const sides *s, int y)
         && (!s->has_inner || (is_straight(&s->inner_left, y) && is_straight(&s->inner_right, y)));
 }
 
+/* The first row behind straight ones in which a side bends. */
+static int32_t straight_end(const sides *s)
+{
+    double first = gesso_at_most(s->outer_left.bottom - s->outer_left.bottom_ry, s->outer_right.bottom - s->outer_right.bottom_ry);
+    if (s->has_inner) {
+        first = gesso_at_most(first, s->inner_left.bottom - s->inner_left.bottom_ry);
+        first = gesso_at_most(first, s->inner_right.bottom - s->inner_right.bottom_ry);
+    }
+    return (int32_t)first;
+}
+
 static bool add_exact_row(gesso_mask *mask, const sides *s, int32_t y)
 {
     if (!gesso_mask_make_room(mask, (uint32_t)mask->width / 64 + 8, (uint32_t)mask->width)) return false;
@@ -126,10 +137,12 @@ static bool add_rows(gesso_mask *mask, const sides *s, int32_t end, gesso_edges 
 {
     bool was_straight = false;
     for (int32_t y = 0; y < end; y++) {
-        if (edges && (y = gesso_edges_add_ellipses(edges, y, end)) == end) break;
+        if (edges && edges->are_ellipses && (y = gesso_edges_add_ellipses(edges, y, end)) == end) break;
         bool straight = all_straight(s, y), done = false;
         if (straight && was_straight) {
-            mask->rows[y] = mask->rows[y - 1];
+            int32_t bend = gesso_smaller(end, straight_end(s));
+            for (; y < bend; y++) mask->rows[y] = mask->rows[y - 1];
+            y--;
             continue;
         }
         was_straight = straight;

@@ -62,6 +62,12 @@ static gesso_status finish(const gesso_blob_reader *reader, gesso_blob_reading *
     return status;
 }
 
+/* At its first number. */
+static gesso_status refuse_size(gesso_blob_reader *reader, gesso_status status)
+{
+    return gesso_blob_refuse(reader, status, reader->header.version == 1 ? 12 : 6, "size of the picture");
+}
+
 gesso_status gesso_blob_decode(const uint8_t *bytes, size_t length, gesso_blob_reading *reading, gesso_bitmap **result)
 {
     if (!bytes || !result || !is_valid(reading)) return GESSO_INVALID_ARGUMENT;
@@ -71,14 +77,13 @@ gesso_status gesso_blob_decode(const uint8_t *bytes, size_t length, gesso_blob_r
     if (!status) {
         status = gesso_limits_check(
             reading ? reading->limits : NULL, h->width, h->height, gesso_format_bytes_per_pixel(h->format));
-        if (status) gesso_blob_refuse(&reader, status, h->version == 1 ? 12 : 6, "size of the picture");
+        if (status) refuse_size(&reader, status);
     }
     if (!status) status = gesso_blob_check_table(&reader);
     gesso_bitmap *bitmap = NULL;
     if (!status) status = gesso_bitmap_create_uninitialized(h->width, h->height, h->format, h->scale, &bitmap);
     /* What no bitmap can have is over any limit. */
-    if (status == GESSO_TOO_LARGE)
-        status = gesso_blob_refuse(&reader, GESSO_OVER_LIMIT, h->version == 1 ? 12 : 6, "size of the picture");
+    if (status == GESSO_TOO_LARGE) status = refuse_size(&reader, GESSO_OVER_LIMIT);
     if (!status) status = decode_rows(&reader, reading, 0, h->height, bitmap);
     if (status)
         gesso_bitmap_release(bitmap);

@@ -93,13 +93,14 @@ static void add_ring_side(
 int32_t gesso_edges_add_ellipses(gesso_edges *e, int32_t y, int32_t end)
 {
     enum { MOST_SOLID = 12 };
-    if (!e->are_ellipses) return y;
     gesso_mask *mask = e->mask;
     const gesso_outline *o = &e->outer, *i = &e->inner;
+    bool may_be_hard = !o->is_easy || (e->has_inner && !i->is_easy);
     float cx = o->corners[0].cx - 0.5f, dy = (float)y + 0.5f - o->corners[0].cy;
     for (; y < end; y++, dy += 1) {
         int32_t begin = o->begin[y], left_end = o->left_end[y], right_begin = o->right_begin[y];
         bool has_inner = e->has_inner && i->end[y] > i->begin[y];
+        if (may_be_hard && (gesso_outline_is_hard(o, y) || (has_inner && gesso_outline_is_hard(i, y)))) break;
         if (has_inner) {
             /* Not where much between the edges is solid. Where the hole begins or ends, its sides meet, and all is edge. */
             if (i->begin[y] - left_end > MOST_SOLID || right_begin - i->end[y] > MOST_SOLID) break;
@@ -209,17 +210,18 @@ bool gesso_edges_begin(
     e->capacity = 512 + 2 * (uint32_t)mask->width;
     size_t needed = 2 * boundaries * shapes + (size_t)e->capacity * 2;
     e->memory = needed <= GESSO_SMALL_EDGES ? e->small : malloc(needed * sizeof *e->memory);
-    e->extents = extents * shapes <= GESSO_SMALL_EXTENTS ? e->small_extents : malloc(extents * shapes * sizeof *e->extents);
-    if (!e->memory || !e->extents) {
-        gesso_edges_end(e);
-        return false;
-    }
+    if (!e->memory) return false;
+    e->extents = e->small_extents;
     e->x = e->memory, e->y = e->x + e->capacity;
     float *memory = e->y + e->capacity;
     int32_t left = gesso_shape_left(outer), top = gesso_shape_top(outer);
     gesso_outline_trace(&e->outer, outer, rows, left, top, memory);
     if (inner) gesso_outline_trace(&e->inner, inner, rows, left, top, memory + 2 * boundaries);
-    e->are_ellipses = e->outer.is_ellipse && e->outer.is_easy && (!inner || (e->inner.is_ellipse && e->inner.is_easy));
+    e->are_ellipses = e->outer.is_ellipse && (!inner || e->inner.is_ellipse);
+    if (e->are_ellipses && extents * shapes > GESSO_SMALL_EXTENTS) {
+        e->extents = malloc(extents * shapes * sizeof *e->extents);
+        e->are_ellipses = e->extents != NULL; /* the other way is slower, and needs none */
+    }
     if (e->are_ellipses) {
         gesso_outline_find_extents(&e->outer, rows, mask->width, e->extents);
         if (inner) gesso_outline_find_extents(&e->inner, rows, mask->width, e->extents + extents);

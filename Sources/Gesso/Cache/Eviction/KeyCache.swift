@@ -173,8 +173,8 @@ struct KeyCache {
 
   /// The key that goes next while a list is in front; `nil` if all are on screen, or there is none.
   ///
-  /// Of a row it is known when it may be needed again: the farther it is, the later. Of others, it is known how often they
-  /// were. What is needed last goes.
+  /// Of a row it is known when it may be needed again: in twelve requests for each row in between, or later. Of others, it
+  /// is known how often they were. What is needed last goes.
   func recencyVictim(_ screen: VisibleRows) -> UInt64? {
     guard let far = rows.farthest(from: screen) else { return recencyVictim() }
     guard let rare = rarestPlain(), rare.interval >= far.distance * 12 else { return entries[Int(far.slot)].hash }
@@ -223,8 +223,9 @@ struct KeyCache {
   private func rarestPlain() -> (slot: Int, interval: Double)? {
     var rarest: (slot: Int, interval: Double)?, worst = -1.0
     var slot = lists.plain.oldest
+    let memory = 32 * capacity / log(2)
     for _ in 0..<32 where slot >= 0 {
-      let entry = entries[Int(slot)], memory = 32 * capacity / log(2)
+      let entry = entries[Int(slot)]
       let seen = memory * (1 - exp(-Double(now - entry.first + 1) / memory))
       let interval = seen / Double(aged(entry.count, since: entry.last))
       var value = interval

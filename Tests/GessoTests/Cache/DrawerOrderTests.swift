@@ -293,7 +293,7 @@ struct DrawerOrderTests {
     #expect(drawer.cachedBitmap(for: inner) == nil && drawer.cachedBitmap(for: outer) != nil)
   }
 
-  @Test("lets a completion ask for what was being drawn around it", .timeLimit(.minutes(1)))
+  @Test("lets a completion ask for what was being drawn around it", .timeLimit(.minutes(10)))
   func completionsWithin() async throws {
     let drawer = drawer(), errors = Box<[String]>([]), asked = Box(0)
     let inner = request("inner"), outer = Box<DrawRequest?>(nil)

@@ -21,12 +21,14 @@ struct MemoryCacheTests {
         let cost = Int.random(in: 0...1100, using: &random) / (index + 1)
         cache.insert(bitmaps[index], for: key(index), cost: cost)
         costs[index] = max(1, cost)
-      default: if let found = cache.bitmap(for: key(index)) { #expect(found === bitmaps[index]) }
+      default:
+        if let found = cache.bitmap(for: key(index)), found !== bitmaps[index] { Issue.record("another's bitmap") }
       }
       let kept = (0..<20).filter { cache.bitmap(for: key($0)) != nil }
-      let statistics = cache.statistics
-      #expect(statistics.count == kept.count && statistics.byteCount == kept.reduce(0) { $0 + costs[$1]! })
-      #expect(statistics.byteCount <= 1000)
+      let statistics = cache.statistics, bytes = kept.reduce(0) { $0 + costs[$1]! }
+      // An expectation costs a hundred times as much as what it looks at.
+      guard statistics.count != kept.count || statistics.byteCount != bytes || bytes > 1000 else { continue }
+      Issue.record("\(statistics) of \(kept)")
     }
     #expect(cache.statistics.evictions > 100)
   }
@@ -181,7 +183,7 @@ struct MemoryCacheTests {
     #expect((0..<10).allSatisfy { cache.bitmap(for: key($0)) != nil } && cache.bitmap(for: key(20)) == nil)
   }
 
-  @Test("may be used by what tells it the rows, and takes none below 0 or beyond all", .timeLimit(.minutes(1)))
+  @Test("may be used by what tells it the rows, and takes none below 0 or beyond all", .timeLimit(.minutes(10)))
   func reentrantRows() throws {
     let cache = MemoryCache(limit: 100)
     for index in 0..<5 { cache.insert(try solid(.red), for: key(index), cost: 10) }

@@ -27,9 +27,9 @@ func solid(_ color: Color, width: Int = 4, height: Int = 4, scale: CGFloat = 1) 
 final class Gate: Sendable {
   private let semaphore = DispatchSemaphore(value: 0)
   func open() { semaphore.signal() }
-  /// Fails rather than hang for ever.
+  /// Fails rather than hang for ever. It takes long to: on a busy machine, whoever opens may come late.
   func wait() {
-    if semaphore.wait(timeout: .now() + 30) == .timedOut { Issue.record("nobody opened the gate") }
+    if semaphore.wait(timeout: .now() + 600) == .timedOut { Issue.record("nobody opened the gate") }
     semaphore.signal()
   }
 }

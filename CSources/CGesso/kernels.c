@@ -12,6 +12,7 @@
 /* The reference: one pixel at a time. */
 #define KERNEL(name) scalar_##name
 #define TARGET
+#define COVER_TARGET
 #define LOOP _Pragma("clang loop vectorize(disable) interleave(disable)")
 #define NAME "scalar"
 #define WEIGHED(name) scalar_##name
@@ -24,6 +25,7 @@
 #define PACKS_BY_HAND
 #define KERNEL(name) sse2_##name
 #define TARGET
+#define COVER_TARGET
 #define LOOP
 #define NAME "sse2"
 #define WEIGHED(name) sse2_##name
@@ -36,6 +38,7 @@
 #define BLOBS_BY_HAND
 #define KERNEL(name) avx2_##name
 #define TARGET __attribute__((target("avx2")))
+#define COVER_TARGET TARGET
 #define LOOP
 #define NAME "avx2"
 #define WEIGHED(name) avx2_##name
@@ -45,9 +48,39 @@
 #undef BLOBS_BY_HAND
 #undef PACKS_BY_HAND
 #undef WEIGHED_BY_HAND
+
+/* The wider ones are for coverage only: elsewhere memory is the limit, or what is drawn is not as wide. */
+#define KERNEL(name) avx512_##name
+#define COVER_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+#define LOOP
+#include "kernels_cover.inc"
+#undef KERNEL
+#undef COVER_TARGET
+#undef LOOP
+
+static gesso_kernels avx512_kernels;
+
+/* Processors before these instructions lower their clock for such vectors. */
+static bool has_fast_avx512(void)
+{
+    return __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")
+        && __builtin_cpu_supports("avx512vl");
+}
+
+static void begin_avx(void)
+{
+    avx2_find_factors();
+    avx2_begin();
+    avx512_kernels = avx2_kernels;
+    avx512_kernels.name = "avx512";
+    avx512_kernels.cover_edges = avx512_cover_edges;
+    avx512_kernels.cover_ring = avx512_cover_ring;
+    avx512_kernels.cover_bytes = avx512_cover_bytes;
+}
 #elif defined(__aarch64__)
 #define KERNEL(name) neon_##name
 #define TARGET
+#define COVER_TARGET
 #define LOOP
 #define NAME "neon"
 #define WEIGHED(name) neon_##name
@@ -60,10 +93,11 @@ const gesso_kernels *gesso_kernels_named(const char *name)
     if (strcmp(name, "scalar") == 0) return &scalar_kernels;
 #if defined(__x86_64__)
     if (strcmp(name, "sse2") == 0) return &sse2_kernels;
-    if (strcmp(name, "avx2") == 0 && __builtin_cpu_supports("avx2")) {
+    bool is_wide = strcmp(name, "avx512") == 0;
+    if (is_wide ? has_fast_avx512() : strcmp(name, "avx2") == 0 && __builtin_cpu_supports("avx2")) {
         static pthread_once_t begun = PTHREAD_ONCE_INIT;
-        pthread_once(&begun, avx2_begin);
-        return &avx2_kernels;
+        pthread_once(&begun, begin_avx);
+        return is_wide ? &avx512_kernels : &avx2_kernels;
     }
 #elif defined(__aarch64__)
     if (strcmp(name, "neon") == 0) return &neon_kernels;
@@ -78,8 +112,8 @@ static void choose(void)
 {
     const char *forced = getenv("GESSO_SIMD");
     if (forced) chosen = gesso_kernels_named(forced);
-    const char *names[] = {"avx2", "neon", "sse2", "scalar"};
-    for (int i = 0; !chosen && i < 4; i++) chosen = gesso_kernels_named(names[i]);
+    const char *names[] = {"avx512", "avx2", "neon", "sse2", "scalar"};
+    for (int i = 0; !chosen && i < 5; i++) chosen = gesso_kernels_named(names[i]);
 }
 
 const gesso_kernels *gesso_kernels_get(void)

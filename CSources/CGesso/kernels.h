@@ -76,10 +76,12 @@ typedef struct gesso_kernels {
         int32_t first, int32_t end, uint32_t solid);
     /* Writes how much of each pixel is inside of an ellipse, 0…1. The pixels' centres, which are not (0, 0), are given from
      * the ellipse's; hx and
-     * hy are 1 / radius² along each axis. Up to 7 more are read, and written. */
+     * hy are 1 / radius² along each axis. Up to 15 more are read, and written. */
     void (*cover_edges)(float *result, const float *x, const float *y, size_t count, float hx, float hy);
     /* The same of a ring between two circles of such radii, which are so far from one another that no pixel has both. */
     void (*cover_ring)(float *result, const float *x, const float *y, size_t count, float outer, float inner);
+    /* Coverage as bytes, rounded. Up to 15 more are read, and written. */
+    void (*cover_bytes)(uint8_t *bytes, const float *coverage, size_t count);
     /* Stores pixels whose blue, green, red and alpha, in 8.8 fixed point, begin at `from` and change by `step` from each to
      * the next; fractions are cut off. */
     void (*ramp)(uint32_t *target, size_t count, const uint16_t from[4], const int16_t step[4]);

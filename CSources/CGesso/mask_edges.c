@@ -187,10 +187,7 @@ void gesso_edges_finish(gesso_edges *e)
         }
         if (e->has_inner && !e->is_wide_ring)
             for (uint32_t i = 0; i < part; i++) outer[i] -= inner[i];
-        for (uint32_t i = 0; i < part; i++) {
-            float coverage = outer[i] < 0 ? 0 : outer[i] > 1 ? 1 : outer[i];
-            out[begin + i] = (uint8_t)(int32_t)(coverage * 255 + 0.5f);
-        }
+        e->kernels->cover_bytes(out + begin, outer, part);
     }
     e->pending = e->mask->byte_count;
     e->correction_count = 0;

@@ -8,11 +8,11 @@ enum { MOST = 68, GUARD = 16 };
 
 static void every_set_gives_the_same_bytes(void)
 {
-    const char *names[] = {"sse2", "avx2", "neon"};
+    const char *names[] = {"sse2", "avx2", "avx512", "neon"};
     const gesso_kernels *reference = gesso_kernels_named("scalar");
     uint64_t seed = 18;
     int tried = 0;
-    for (int n = 0; n < 3; n++) {
+    for (int n = 0; n < 4; n++) {
         const gesso_kernels *k = gesso_kernels_named(names[n]);
         if (!k) continue;
         tried++;
@@ -62,10 +62,10 @@ static void every_set_gives_the_same_bytes(void)
 static void every_set_draws_masks_the_same(void)
 {
     enum { WIDTH = 90, HEIGHT = 70, COVERAGE = 100 };
-    const char *names[] = {"sse2", "avx2", "neon"};
+    const char *names[] = {"sse2", "avx2", "avx512", "neon"};
     const gesso_kernels *reference = gesso_kernels_named("scalar");
     uint64_t seed = 44;
-    for (int n = 0; n < 3; n++) {
+    for (int n = 0; n < 4; n++) {
         const gesso_kernels *k = gesso_kernels_named(names[n]);
         for (int round = 0; k && round < 120; round++) {
             uint32_t source[WIDTH * HEIGHT], expected[WIDTH * HEIGHT], found[WIDTH * HEIGHT];
@@ -101,7 +101,7 @@ static void every_set_draws_masks_the_same(void)
 
 static void every_set_blends_the_same(void)
 {
-    const char *names[] = {"sse2", "avx2", "neon"};
+    const char *names[] = {"sse2", "avx2", "avx512", "neon"};
     const gesso_kernels *reference = gesso_kernels_named("scalar");
     uint64_t seed = 45;
     for (int mode = 0; mode <= GESSO_BLEND_PLUS_LIGHTER; mode++)
@@ -120,7 +120,7 @@ static void every_set_blends_the_same(void)
             size_t count = (size_t)round + 7;
             memcpy(expected, there, sizeof there);
             reference->blends[mode](expected, source, coverage, count);
-            for (int n = 0; n < 3; n++) {
+            for (int n = 0; n < 4; n++) {
                 const gesso_kernels *k = gesso_kernels_named(names[n]);
                 if (!k) continue;
                 memcpy(found, there, sizeof there);
@@ -135,8 +135,8 @@ static void every_set_blends_the_same(void)
 /* All 65,536 values and alphas, against the division that it stands for. */
 static void every_set_converts_the_same(void)
 {
-    const char *names[] = {"scalar", "sse2", "avx2", "neon"};
-    for (int n = 0; n < 4; n++) {
+    const char *names[] = {"scalar", "sse2", "avx2", "avx512", "neon"};
+    for (int n = 0; n < 5; n++) {
         const gesso_kernels *k = gesso_kernels_named(names[n]);
         for (uint32_t alpha = 0; k && alpha < 256; alpha++) {
             uint32_t words[256], back[256];
@@ -157,12 +157,50 @@ static void every_set_converts_the_same(void)
     }
 }
 
+/* Each byte times each other one, over 255 and rounded, as coverage, as alpha and as what an alpha leaves. */
+static void every_set_multiplies_all_bytes_right(void)
+{
+    const char *names[] = {"scalar", "sse2", "avx2", "avx512", "neon"};
+    uint32_t found[256], all[256], products[256];
+    uint8_t coverage[256 + 16];
+    for (uint32_t i = 0; i < 256; i++) all[i] = i * 0x010101, coverage[i] = (uint8_t)i;
+    for (int n = 0; n < 5; n++) {
+        const gesso_kernels *k = gesso_kernels_named(names[n]);
+        for (uint32_t byte = 0; k && byte < 256; byte++) {
+            uint32_t word = 0xff000000 | byte * 0x010101;
+            for (uint32_t i = 0; i < 256; i++) products[i] = (2 * byte * i + 255) / 510;
+            memset(found, 0, sizeof found);
+            k->over_word_masked(found, coverage, 256, word);
+            for (uint32_t i = 0; i < 256; i++) CHECK(found[i] == (i << 24 | products[i] * 0x010101));
+            memset(found, 0, sizeof found);
+            k->cover_word((uint8_t *)found, 1024, coverage, 256, 256, 1, word);
+            for (uint32_t i = 0; i < 256; i++) CHECK(found[i] == (i << 24 | products[i] * 0x010101));
+            memset(found, 0, sizeof found);
+            k->over_alpha(found, all, 256, byte, 0xff000000);
+            for (uint32_t i = 0; i < 256; i++) CHECK(found[i] == (byte << 24 | products[i] * 0x010101));
+            memcpy(found, all, sizeof all);
+            k->over_word(found, 256, (255 - byte) << 24);
+            for (uint32_t i = 0; i < 256; i++) CHECK(found[i] == ((255 - byte) << 24 | products[i] * 0x010101));
+            gesso_span span = {0, 256, (int32_t)(byte ? byte : 1), 0};
+            gesso_mask_row row = {0, 1};
+            gesso_mask mask = {.rows = &row, .spans = &span, .width = 256, .height = 1};
+            memset(found, 0, sizeof found);
+            for (uint32_t i = 0; byte && i < 256; i++) {
+                span.length = 1 + (int32_t)(i % 16);
+                k->mask_word((uint8_t *)found, 1024, &mask, 0, 1, 0xff000000 | all[i]);
+                CHECK(found[span.length - 1] == (byte << 24 | products[i] * 0x010101));
+                memset(found, 0, 64);
+            }
+        }
+    }
+}
+
 static void every_set_covers_edges_the_same(void)
 {
-    const char *names[] = {"sse2", "avx2", "neon"};
+    const char *names[] = {"sse2", "avx2", "avx512", "neon"};
     const gesso_kernels *reference = gesso_kernels_named("scalar");
     uint64_t seed = 43;
-    for (int n = 0; n < 3; n++) {
+    for (int n = 0; n < 4; n++) {
         const gesso_kernels *k = gesso_kernels_named(names[n]);
         for (int round = 0; k && round < 300; round++) {
             float x[48], y[48], expected[48], found[48], r = 3 + (float)(random_next(&seed) % 4000) / 16;
@@ -177,16 +215,21 @@ static void every_set_covers_edges_the_same(void)
             reference->cover_ring(expected, x, y, 41, r + 1.5f, r);
             k->cover_ring(found, x, y, 41, r + 1.5f, r);
             CHECK(memcmp(expected, found, sizeof found) == 0);
+            uint8_t bytes[48], expected_bytes[48];
+            reference->cover_bytes(expected_bytes, expected, 41);
+            k->cover_bytes(bytes, expected, 41);
+            CHECK(memcmp(bytes, expected_bytes, 41) == 0);
+            for (int i = 0; i < 41; i++) CHECK(fabs(bytes[i] - fmin(fmax(expected[i], 0), 1) * 255.0) <= 0.501);
         }
     }
 }
 
 static void every_set_weighs_the_same(void)
 {
-    const char *names[] = {"sse2", "avx2", "neon"};
+    const char *names[] = {"sse2", "avx2", "avx512", "neon"};
     const gesso_kernels *reference = gesso_kernels_named("scalar");
     uint64_t seed = 23;
-    for (int n = 0; n < 3; n++) {
+    for (int n = 0; n < 4; n++) {
         const gesso_kernels *k = gesso_kernels_named(names[n]);
         if (!k) continue;
         for (int count = 1; count < 140; count++) {
@@ -228,6 +271,7 @@ const check_test kernel_set_tests[] = {
     TEST(every_set_draws_masks_the_same, "every instruction set draws masks the same"),
     TEST(every_set_blends_the_same, "every instruction set blends the same, and within the alpha"),
     TEST(every_set_converts_the_same, "every instruction set converts the same, there and back"),
+    TEST(every_set_multiplies_all_bytes_right, "every instruction set multiplies all bytes right"),
     TEST(every_set_covers_edges_the_same, "every instruction set covers edges the same"),
     TEST(every_set_weighs_the_same, "every instruction set weighs the same"),
     TEST(over_rounds_as_pixman_does, "source-over rounds as pixman does"),

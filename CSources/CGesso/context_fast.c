@@ -71,9 +71,19 @@ bool gesso_fast_clip(const gesso_context *context, const gesso_shape *clip, gess
     return is_small(shown) && shown->x0 < shown->x1 && shown->y0 < shown->y1;
 }
 
+/* All of whose rows are one span: as a mask of some rows, again and again. */
 static void draw_aligned(const gesso_drawing *d, const gesso_shape *r)
 {
-    for (int32_t y = r->y0 >> 8; y < r->y1 >> 8; y++) gesso_draw_span(d, y, r->x0 >> 8, (r->x1 - r->x0) >> 8, 255, NULL);
+    enum { ROWS = 64 };
+    int32_t width = (r->x1 - r->x0) >> 8, end = r->y1 >> 8;
+    gesso_span span = {0, width, 255, 0};
+    gesso_mask_row rows[ROWS];
+    gesso_mask mask = {.width = width, .rows = rows, .spans = &span};
+    for (int32_t i = 0; i < ROWS; i++) rows[i] = (gesso_mask_row){0, 1};
+    for (int32_t y = r->y0 >> 8; y < end; y += ROWS) {
+        mask.height = gesso_smaller(ROWS, end - y);
+        gesso_draw_mask(d, &mask, r->x0 >> 8, y);
+    }
 }
 
 /* Whether draw_shape can, unless memory runs out. */

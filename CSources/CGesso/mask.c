@@ -132,17 +132,23 @@ static bool add_exact_row(gesso_mask *mask, const sides *s, int32_t y)
     return true;
 }
 
+static void repeat_row(gesso_mask_row *row, int32_t count)
+{
+    gesso_mask_row first = *row;
+    for (int32_t i = 1; i <= count; i++) row[i] = first;
+}
+
 /* The rows before `end`, and the others as these are, mirrored. */
 static bool add_rows(gesso_mask *mask, const sides *s, int32_t end, gesso_edges *edges)
 {
     bool was_straight = false;
     for (int32_t y = 0; y < end; y++) {
-        if (edges && edges->are_ellipses && (y = gesso_edges_add_ellipses(edges, y, end)) == end) break;
+        if (edges && edges->has_arcs && (y = gesso_edges_add_arcs(edges, y, end)) == end) break;
         bool straight = all_straight(s, y), done = false;
         if (straight && was_straight) {
             int32_t bend = gesso_smaller(end, straight_end(s));
-            for (; y < bend; y++) mask->rows[y] = mask->rows[y - 1];
-            y--;
+            repeat_row(mask->rows + y - 1, bend - y);
+            y = bend - 1;
             continue;
         }
         was_straight = straight;
@@ -156,7 +162,8 @@ static bool add_rows(gesso_mask *mask, const sides *s, int32_t end, gesso_edges 
         mask->rows[y] = (gesso_mask_row){mask->row_begin, mask->span_count};
     }
     if (edges) gesso_edges_finish(edges);
-    for (int32_t y = end; y < mask->height; y++) mask->rows[y] = mask->rows[mask->height - 1 - y];
+    gesso_mask_row *rows = mask->rows;
+    for (int32_t y = end, height = mask->height; y < height; y++) rows[y] = rows[height - 1 - y];
     return true;
 }
 

@@ -1,5 +1,6 @@
 #include "mask_edges.h"
 
+#include "internal.h"
 #include "mask_builder.h"
 
 #include <math.h>
@@ -90,13 +91,24 @@ static void add_ring_side(
     add_run(e, y, solid_end, end, run);
 }
 
-int32_t gesso_edges_add_ellipses(gesso_edges *e, int32_t y, int32_t end)
+int32_t gesso_edges_add_arcs(gesso_edges *e, int32_t y, int32_t end)
 {
     enum { MOST_SOLID = 12 };
     gesso_mask *mask = e->mask;
     const gesso_outline *o = &e->outer, *i = &e->inner;
     bool may_be_hard = !o->is_easy || (e->has_inner && !i->is_easy);
-    float cx = o->corners[0].cx - 0.5f, dy = (float)y + 0.5f - o->corners[0].cy;
+    const gesso_corner *left_arc = gesso_outline_side(o, true, y), *right_arc = gesso_outline_side(o, false, y);
+    if (!left_arc || !right_arc) return y;
+    /* Other shapes' arcs end; in the column where one does, coverage is not the arc's, and in rows that a level edge cuts, no
+     * pixel is whole. */
+    int32_t arc_end = mask->width, arc_begin = 0, hole_begin = 0, hole_end = mask->height;
+    if (!o->is_ellipse) {
+        if ((float)y < o->y0) return y;
+        end = gesso_smaller(end, (int32_t)(left_arc == &o->corners[0] ? left_arc->cy : o->y1));
+        arc_end = (int32_t)left_arc->cx, arc_begin = (int32_t)ceilf(right_arc->cx);
+        if (e->has_inner) hole_begin = (int32_t)ceilf(i->y0), hole_end = (int32_t)i->y1;
+    }
+    float left_x = left_arc->cx - 0.5f, right_x = right_arc->cx - 0.5f, dy = (float)y + 0.5f - left_arc->cy;
     for (; y < end; y++, dy += 1) {
         int32_t begin = o->begin[y], left_end = o->left_end[y], right_begin = o->right_begin[y];
         bool has_inner = e->has_inner && i->end[y] > i->begin[y];
@@ -104,13 +116,15 @@ int32_t gesso_edges_add_ellipses(gesso_edges *e, int32_t y, int32_t end)
         if (has_inner) {
             /* Not where much between the edges is solid. Where the hole begins or ends, its sides meet, and all is edge. */
             if (i->begin[y] - left_end > MOST_SOLID || right_begin - i->end[y] > MOST_SOLID) break;
+            if (y < hole_begin || y >= hole_end) break;
             left_end = i->left_end[y], right_begin = i->right_begin[y];
         }
         int32_t left = left_end - begin, right = o->end[y] - right_begin;
-        if (left <= 0 || right <= 0 || left_end > right_begin || !(has_room(e) || make_room(e))) break;
+        if (left <= 0 || right <= 0 || left_end > right_begin || left_end > arc_end || right_begin < arc_begin) break;
+        if (!(has_room(e) || make_room(e))) break;
         uint32_t start = mask->byte_count, at = start - e->pending, first = mask->span_count;
-        put_even(e->x + at, e->y + at, left, (float)begin - cx, dy);
-        put_even(e->x + at + left, e->y + at + left, right, (float)right_begin - cx, dy);
+        put_even(e->x + at, e->y + at, left, (float)begin - left_x, dy);
+        put_even(e->x + at + left, e->y + at + left, right, (float)right_begin - right_x, dy);
         gesso_span *span = mask->spans + first;
         *span++ = (gesso_span){begin, left, -1, start};
         if (left_end < right_begin && !has_inner) *span++ = (gesso_span){left_end, right_begin - left_end, 255, 0};
@@ -214,12 +228,12 @@ bool gesso_edges_begin(
     int32_t left = gesso_shape_left(outer), top = gesso_shape_top(outer);
     gesso_outline_trace(&e->outer, outer, rows, left, top, memory);
     if (inner) gesso_outline_trace(&e->inner, inner, rows, left, top, memory + 2 * boundaries);
-    e->are_ellipses = e->outer.is_ellipse && (!inner || e->inner.is_ellipse);
-    if (e->are_ellipses && extents * shapes > GESSO_SMALL_EXTENTS) {
+    e->has_arcs = e->outer.is_round && (!inner || (e->inner.is_round && e->inner.is_ellipse == e->outer.is_ellipse));
+    if (e->has_arcs && extents * shapes > GESSO_SMALL_EXTENTS) {
         e->extents = malloc(extents * shapes * sizeof *e->extents);
-        e->are_ellipses = e->extents != NULL; /* the other way is slower, and needs none */
+        e->has_arcs = e->extents != NULL; /* the other way is slower, and needs none */
     }
-    if (e->are_ellipses) {
+    if (e->has_arcs) {
         gesso_outline_find_extents(&e->outer, rows, mask->width, e->extents);
         if (inner) gesso_outline_find_extents(&e->inner, rows, mask->width, e->extents + extents);
     }

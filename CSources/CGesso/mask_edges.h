@@ -18,7 +18,7 @@ enum { GESSO_CORRECTIONS = 32, GESSO_SMALL_EDGES = 2048, GESSO_SMALL_EXTENTS = 1
 typedef struct gesso_edges {
     gesso_mask *mask;
     const gesso_kernels *kernels;
-    bool has_inner, is_wide_ring, are_ellipses;
+    bool has_inner, is_wide_ring, has_arcs;
     gesso_outline outer, inner;
     float *memory;    /* which is `small` if that is enough */
     int32_t *extents; /* and `small_extents` */
@@ -35,9 +35,9 @@ typedef struct gesso_edges {
  * gesso_edges_end has to be called after true. */
 bool gesso_edges_begin(
     gesso_edges *edges, gesso_mask *mask, int32_t rows, const gesso_shape *outer, const gesso_shape *inner);
-/* Adds the rows y ..< end of ellipses to the mask as far as they are the most frequent ones, and returns the first that it
- * did not add. */
-int32_t gesso_edges_add_ellipses(gesso_edges *edges, int32_t y, int32_t end);
+/* Adds the rows y ..< end to the mask, if it has_arcs, as far as they are the most frequent ones, in which each side is one
+ * arc; and returns the first that it did not add. */
+int32_t gesso_edges_add_arcs(gesso_edges *edges, int32_t y, int32_t end);
 /* Adds row `y` to the mask, unless it is none for the kernel. False: out of memory. */
 bool gesso_edges_add_row(gesso_edges *edges, int32_t y, bool *done);
 /* Writes the coverage of the rows so far. */

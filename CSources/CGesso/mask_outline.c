@@ -73,6 +73,7 @@ void gesso_outline_trace(gesso_outline *o, const gesso_shape *s, int32_t rows, i
     o->x0 = (float)(s->x0 - left * 256) * unit, o->x1 = (float)(s->x1 - left * 256) * unit;
     o->y0 = (float)(s->y0 - top * 256) * unit, o->y1 = (float)(s->y1 - top * 256) * unit;
     o->is_ellipse = is_ellipse(s);
+    o->is_round = o->is_ellipse || (s->rx[0] != 0 && s->rx[1] != 0 && s->rx[2] != 0 && s->rx[3] != 0);
     o->is_easy = bends_less(s, easy_curvature_radius);
     o->left_side = gesso_side_left(s, left, top), o->right_side = gesso_side_right(s, left, top);
     float rx[4], ry[4];

@@ -14,13 +14,13 @@ typedef struct gesso_corner {
 
 /* Where one shape's edges lie, by row. */
 typedef struct gesso_outline {
-    bool is_ellipse, is_easy;
+    bool is_ellipse, is_round, is_easy; /* round: at all corners */
     float x0, y0, x1, y1;
     float hx, hy; /* 1 / radius² along each axis, of all corners that are round */
     gesso_corner corners[4];
     gesso_side left_side, right_side;
     float *left, *right; /* at the rows' boundaries */
-    /* Of ellipses: the pixels of each row in which the edges lie, begin ..< left_end and right_begin ..< end; all 0 where
+    /* If found for all rows: the pixels of each row in which the edges lie, begin ..< left_end and right_begin ..< end; all 0 where
      * there are none. */
     int32_t *begin, *left_end, *right_begin, *end;
 } gesso_outline;

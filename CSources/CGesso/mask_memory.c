@@ -1,17 +1,24 @@
 /* The masks that a thread remembers: by shape, in a table that new ones overwrite. */
+#include "hash.h"
 #include "shape.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { REMEMBERED = 64, LARGEST = 64 << 10 };
 
 /* What is covered, of two shapes; the second is nothing for MASK_SHAPE. */
 typedef enum mask_kind { MASK_SHAPE, MASK_WITHOUT, MASK_WITHIN } mask_kind;
 
+/* All 32-bit words, so that it can be compared and hashed as bytes. */
+typedef struct mask_key {
+    uint32_t kind;
+    gesso_shape first, second; /* moved to the pixel of the origin; the second one is 0 if there is none */
+} mask_key;
+
 typedef struct memory_entry {
-    mask_kind kind;
-    gesso_shape first, second; /* moved to the pixel of the origin */
+    mask_key key;
     gesso_mask *mask;
 } memory_entry;
 
@@ -67,13 +74,6 @@ static gesso_shape moved(const gesso_shape *s, int32_t left, int32_t top)
     return m;
 }
 
-static uint32_t hash_shape(const gesso_shape *s, uint32_t hash)
-{
-    const int32_t *words = (const int32_t *)s;
-    for (size_t i = 0; i < sizeof *s / 4; i++) hash = (hash ^ (uint32_t)words[i]) * 0x9e3779b1u, hash ^= hash >> 15;
-    return hash;
-}
-
 static gesso_mask *make(mask_kind kind, const gesso_shape *first, const gesso_shape *second)
 {
     if (kind != MASK_WITHIN) return gesso_mask_create(first, kind == MASK_WITHOUT ? second : NULL);
@@ -90,19 +90,17 @@ static gesso_mask *find_or_make(mask_kind kind, const gesso_shape *first, const 
     mask_memory *memory = thread_memory();
     if (!memory || memory->count == 0) return make(kind, first, second);
     int32_t left = gesso_shape_left(first), top = gesso_shape_top(first);
-    gesso_shape key = moved(first, left, top), second_key = {0};
-    uint32_t hash = hash_shape(&key, 1 + (uint32_t)kind);
-    if (kind != MASK_SHAPE) second_key = moved(second, left, top), hash = hash_shape(&second_key, hash);
-    memory_entry *entry = &memory->entries[hash % (uint32_t)memory->count];
-    if (entry->mask && entry->kind == kind && gesso_shape_equals(&entry->first, &key)
-        && gesso_shape_equals(&entry->second, &second_key)) {
+    mask_key key = {.kind = kind, .first = moved(first, left, top)};
+    if (kind != MASK_SHAPE) key.second = moved(second, left, top);
+    memory_entry *entry = &memory->entries[gesso_hash64(&key, sizeof key) % (uint32_t)memory->count];
+    if (entry->mask && memcmp(&entry->key, &key, sizeof key) == 0) {
         entry->mask->references++;
         return entry->mask;
     }
     gesso_mask *mask = make(kind, first, second);
     if (!mask || mask->byte_capacity + mask->span_capacity * sizeof *mask->spans > LARGEST) return mask;
     gesso_mask_release(entry->mask); /* which may be another one by now */
-    *entry = (memory_entry){kind, key, second_key, mask};
+    *entry = (memory_entry){key, mask};
     mask->references++;
     return mask;
 }

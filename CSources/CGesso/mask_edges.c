@@ -10,12 +10,16 @@
 /* Room for a row, after what is pending, and for whole vectors. */
 enum { ROW_SPANS = 6, MORE_BYTES = 32 };
 
-static inline bool has_room(const gesso_edges *e)
+/* What there may be of spans and bytes for one more row to have room: after make_room. */
+typedef struct edge_room {
+    uint32_t spans, bytes;
+} edge_room;
+
+static inline edge_room room_of(const gesso_edges *e)
 {
     const gesso_mask *mask = e->mask;
-    uint32_t bytes = mask->byte_count + (uint32_t)mask->width + MORE_BYTES;
-    return mask->span_count + ROW_SPANS <= mask->span_capacity && bytes + GESSO_READ_BEYOND <= mask->byte_capacity
-        && bytes - e->pending <= e->capacity;
+    uint32_t bytes = mask->byte_capacity - GESSO_READ_BEYOND, own = e->pending + e->capacity;
+    return (edge_room){mask->span_capacity - ROW_SPANS, (bytes < own ? bytes : own) - (uint32_t)mask->width - MORE_BYTES};
 }
 
 static bool make_room(gesso_edges *e)
@@ -26,12 +30,17 @@ static bool make_room(gesso_edges *e)
     return true;
 }
 
+typedef float four_floats __attribute__((vector_size(16)));
+
 /* Centres of pixels from an ellipse's: eight at a time, whatever the count. */
 static inline void put_even(float *restrict xs, float *restrict ys, int32_t count, float dx, float dy)
 {
-    static const float steps[8] = {0, 1, 2, 3, 4, 5, 6, 7};
-    for (int32_t done = 0; done < count; done += 8, dx += 8)
-        for (int32_t i = 0; i < 8; i++) xs[done + i] = dx + steps[i], ys[done + i] = dy;
+    four_floats x = dx + (four_floats){0, 1, 2, 3}, y = dy + (four_floats){0};
+    for (int32_t done = 0; done < count; done += 8, x += 8) {
+        four_floats next = x + 4;
+        memcpy(xs + done, &x, sizeof x), memcpy(xs + done + 4, &next, sizeof next);
+        memcpy(ys + done, &y, sizeof y), memcpy(ys + done + 4, &y, sizeof y);
+    }
 }
 
 /* The same for a corner: behind its end, the side is as level, or as upright, as it is there. */
@@ -108,6 +117,9 @@ int32_t gesso_edges_add_arcs(gesso_edges *e, int32_t y, int32_t end)
         arc_end = (int32_t)left_arc->cx, arc_begin = (int32_t)ceilf(right_arc->cx);
         if (e->has_inner) hole_begin = (int32_t)ceilf(i->y0), hole_end = (int32_t)i->y1;
     }
+    if (!make_room(e)) return y;
+    edge_room room = room_of(e);
+    uint32_t span_count = mask->span_count, byte_count = mask->byte_count;
     float left_x = left_arc->cx - 0.5f, right_x = right_arc->cx - 0.5f, dy = (float)y + 0.5f - left_arc->cy;
     for (; y < end; y++, dy += 1) {
         int32_t begin = o->begin[y], left_end = o->left_end[y], right_begin = o->right_begin[y];
@@ -121,18 +133,19 @@ int32_t gesso_edges_add_arcs(gesso_edges *e, int32_t y, int32_t end)
         }
         int32_t left = left_end - begin, right = o->end[y] - right_begin;
         if (left <= 0 || right <= 0 || left_end > right_begin || left_end > arc_end || right_begin < arc_begin) break;
-        if (!(has_room(e) || make_room(e))) break;
-        uint32_t start = mask->byte_count, at = start - e->pending, first = mask->span_count;
-        put_even(e->x + at, e->y + at, left, (float)begin - left_x, dy);
-        put_even(e->x + at + left, e->y + at + left, right, (float)right_begin - right_x, dy);
-        gesso_span *span = mask->spans + first;
-        *span++ = (gesso_span){begin, left, -1, start};
+        if (span_count > room.spans || byte_count > room.bytes) break;
+        float *xs = e->x + (byte_count - e->pending), *ys = e->y + (byte_count - e->pending);
+        put_even(xs, ys, left, (float)begin - left_x, dy);
+        put_even(xs + left, ys + left, right, (float)right_begin - right_x, dy);
+        gesso_span *span = mask->spans + span_count;
+        *span++ = (gesso_span){begin, left, -1, byte_count};
         if (left_end < right_begin && !has_inner) *span++ = (gesso_span){left_end, right_begin - left_end, 255, 0};
-        *span++ = (gesso_span){right_begin, right, -1, start + (uint32_t)left};
-        mask->span_count = (uint32_t)(span - mask->spans);
-        mask->byte_count = start + (uint32_t)(left + right);
-        mask->rows[y] = (gesso_mask_row){first, mask->span_count};
+        *span++ = (gesso_span){right_begin, right, -1, byte_count + (uint32_t)left};
+        mask->rows[y].first = span_count;
+        mask->rows[y].end = span_count = (uint32_t)(span - mask->spans);
+        byte_count += (uint32_t)(left + right);
     }
+    mask->span_count = span_count, mask->byte_count = byte_count;
     return y;
 }
 
@@ -186,7 +199,9 @@ void gesso_edges_finish(gesso_edges *e)
     uint32_t count = e->mask->byte_count - e->pending;
     if (count == 0) return;
     uint8_t *out = e->mask->bytes + e->pending;
-    enum { CHUNK = 256 };
+    enum { CHUNK = 256, VECTOR = 16 };
+    /* What lies behind the last one is computed, too; of what memory held before, it might take a hundred times as long. */
+    for (uint32_t i = count; i < count + VECTOR; i++) e->x[i] = e->y[i] = 1;
     for (uint32_t begin = 0; begin < count; begin += CHUNK) {
         uint32_t part = count - begin < CHUNK ? count - begin : CHUNK;
         float outer[CHUNK], inner[CHUNK];

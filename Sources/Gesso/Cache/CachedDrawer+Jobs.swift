@@ -9,7 +9,7 @@ extension CachedDrawer {
     counters.misses.increment()
     if case .failure(let error) = request.pixels {
       counters.failures.increment()
-      let task = DrawTask(queue: queue, cancellation: { _, _ in }, completion: completion)
+      let task = DrawTask(queue: queue, completion: completion)
       task.deliver(.failed(.raster(error)))
       return task
     }
@@ -19,9 +19,7 @@ extension CachedDrawer {
       case draws(WorkerPool.Ticket, inPlaceOf: WorkerPool.Ticket?)
     }
     let (task, next) = jobs.withLock { jobs -> (DrawTask, Next) in
-      let task = DrawTask(
-        queue: queue, epoch: jobs.epoch, cancellation: { [weak self] in self?.cancel($0, of: key, stopsDraw: $1) },
-        completion: completion)
+      let task = DrawTask(queue: queue, epoch: jobs.epoch, key: key, completion: completion)
       guard let job = jobs.joinable(key) else {
         let job = jobs.add(request, waiters: [task])
         if request.usesStores, !stores.isEmpty { return (task, .asksStores(job)) }
@@ -30,9 +28,10 @@ extension CachedDrawer {
       }
       counters.coalesced.increment()
       job.waiters.append(task)
-      let isSooner = request.deadline.comes(before: job.deadline), rises = request.priority > job.priority || isSooner
+      let isSooner = request.boxedDeadline.comes(before: job.deadline)
+      let rises = request.priority > job.priority || isSooner
       job.priority = max(job.priority, request.priority)
-      if isSooner { job.deadline = request.deadline }
+      if isSooner { job.deadline = request.boxedDeadline }
       // One that stores are being asked for is queued later, as urgent as it is then.
       guard rises, !job.isDrawing, let old = job.ticket else { return (task, .nothing) }
       job.ticket = ticket(for: job)
@@ -48,17 +47,17 @@ extension CachedDrawer {
     return task
   }
 
+  /// It and the job keep one another until it is taken, or dropped.
   private func ticket(for job: DrawJobs.Job) -> WorkerPool.Ticket {
-    let (key, number) = (job.request.cacheKey, job.number)
-    return WorkerPool.Ticket(priority: job.priority, deadline: job.deadline) { [self] in
+    WorkerPool.Ticket(priority: job.priority, deadline: job.deadline) { [self] in
       let now = MonotonicClock.now
-      guard let job = jobs.withLock({ $0.begin(key, number, at: now) }) else { return }
+      guard jobs.withLock({ $0.begin(job, at: now) }) else { return }
       counters.times.withLock { $0.queue.add(nanoseconds: now - job.submitted) }
       _ = perform(job)
     }
   }
 
-  private func cancel(_ task: DrawTask, of key: BitmapKey, stopsDraw: Bool) {
+  func cancel(_ task: DrawTask, of key: BitmapKey, stopsDraw: Bool) {
     counters.cancelled.increment()
     let (wasDropped, ticket) = jobs.withLock { $0.cancel(task, of: key, stopsDraw: stopsDraw) }
     if wasDropped { counters.cancelledBeforeStart.increment() }
@@ -140,7 +139,7 @@ extension CachedDrawer {
   /// Asks one store after the other, and has the bitmap drawn if none has it.
   private func askStores(for job: DrawJobs.Job) {
     Task { [self] in
-      let (key, number) = (job.request.cacheKey, job.number)
+      let key = job.request.cacheKey
       for (index, store) in stores.enumerated() {
         guard let blob = await store.blob(for: key) else { continue }
         let decoded = Result { () throws(BlobError) in try Bitmap(decoding: blob) }
@@ -150,14 +149,14 @@ extension CachedDrawer {
           continue
         }
         // Somebody may have drawn it in the meantime, nobody may want it, or it may be out of date.
-        guard let job = jobs.withLock({ $0.beginWithBlob(key, number, at: MonotonicClock.now) }) else { break }
+        guard jobs.withLock({ $0.beginWithBlob(job, at: MonotonicClock.now) }) else { break }
         keep(bitmap, of: job, drawNanoseconds: 0)
         put(blob, of: job, to: stores[..<index])
         _ = end(job, store.store.tier == .disk ? .diskHit(bitmap) : .remoteHit(bitmap))
         return
       }
       let ticket = jobs.withLock { jobs -> WorkerPool.Ticket? in
-        guard let job = jobs.current[key], job.number == number, !job.isDrawing else { return nil }
+        guard jobs.current[key] === job, !job.isDrawing else { return nil }
         job.ticket = self.ticket(for: job)
         return job.ticket
       }

@@ -61,6 +61,7 @@ public final class CachedDrawer: Sendable {
     stores = configuration.stores.map { [counters] in StoreQueue($0, counters) }
     completions = configuration.completions
     trace = configuration.trace
+    jobs.withLock { $0.beginEpoch(of: self) }
   }
 
   /// What this drawer has done so far.
@@ -145,7 +146,7 @@ public final class CachedDrawer: Sendable {
     }
     let semaphore = DispatchSemaphore(value: 0)
     let received = Lock<DrawOutcome?>(nil)
-    let task = DrawTask(queue: ImmediateCompletionQueue(), cancellation: { _, _ in }) { outcome in
+    let task = DrawTask(queue: ImmediateCompletionQueue()) { outcome in
       received.withLock { $0 = outcome }
       semaphore.signal()
     }
@@ -153,7 +154,7 @@ public final class CachedDrawer: Sendable {
     let part = jobs.withLock { jobs -> Part in
       let job = jobs.joinable(key) ?? jobs.add(request)
       // No waiting in a queue for what this thread can do itself.
-      if let begun = jobs.begin(key, job.number, at: now, forCaller: true) { return .draws(begun) }
+      if jobs.begin(job, at: now, forCaller: true) { return .draws(job) }
       // Who draws must not wait for one who may be waiting for him.
       guard DrawStack.isEmpty else { return .draws(jobs.addAlone(request, at: now)) }
       job.waiters.append(task)
@@ -209,7 +210,7 @@ public final class CachedDrawer: Sendable {
   /// All tasks are finished when this returns, which it does at once, however many there are; those who wait are told
   /// after, in the background.
   public func cancelAll() {
-    let all = jobs.withLock { $0.cancelAll() }
+    let all = jobs.withLock { $0.cancelAll(of: self) }
     DispatchQueue.global(qos: .utility).async { [self] in
       let dropped = Array(all.jobs.values)
       // Some at a time: others need the workers' lock meanwhile.

@@ -9,7 +9,7 @@ struct DrawJobs {
     let number: Int
     let cancellation = DrawCancellation()
     var priority: DrawPriority
-    var deadline: ContinuousClock.Instant?
+    var deadline: DrawDeadline?
     /// When it was first queued.
     let submitted = MonotonicClock.now
     /// In the queue of the workers; none while stores are asked, and for a caller who draws by himself.
@@ -28,7 +28,7 @@ struct DrawJobs {
       self.since = since
       self.waiters = waiters
       priority = request.priority
-      deadline = request.deadline
+      deadline = request.boxedDeadline
     }
 
     var isDrawing: Bool { began != nil }
@@ -55,7 +55,7 @@ struct DrawJobs {
   /// stop, or a caller draws what somebody else draws, too.
   private var running: [Int: Job] = [:]
   /// To which the tasks of now belong.
-  private(set) var epoch = DrawTask.Epoch()
+  private(set) var epoch: DrawTask.Epoch?
   var invalidations = InvalidationLog()
   /// Prefetches under way.
   var prefetches: [BitmapKey: (prefetch: Prefetch, task: DrawTask?)] = [:]
@@ -79,6 +79,12 @@ struct DrawJobs {
     return nil
   }
 
+  /// Ends the epoch, and begins the next one.
+  mutating func beginEpoch(of drawer: CachedDrawer) {
+    epoch?.end()
+    epoch = DrawTask.Epoch(of: drawer)
+  }
+
   private mutating func make(_ request: DrawRequest, waiters: [DrawTask]) -> Job {
     nextNumber += 1
     return Job(request, number: nextNumber, since: invalidations.count, waiters: waiters)
@@ -99,22 +105,22 @@ struct DrawJobs {
     return job
   }
 
-  /// Marks a job as drawing, unless it is over, or somebody else draws it.
-  mutating func begin(_ key: BitmapKey, _ number: Int, at time: Int64, forCaller: Bool = false) -> Job? {
-    guard let job = current[key], job.number == number, !job.isDrawing else { return nil }
+  /// Marks a job as drawing; false if it is over, or somebody else draws it.
+  mutating func begin(_ job: Job, at time: Int64, forCaller: Bool = false) -> Bool {
+    guard current[job.request.cacheKey] === job, !job.isDrawing else { return false }
     job.began = time
     job.since = invalidations.count
     job.isForCaller = forCaller
-    running[number] = job
-    return job
+    running[job.number] = job
+    return true
   }
 
   /// The same for one that has read its bitmap from a store; not if that is out of date.
-  mutating func beginWithBlob(_ key: BitmapKey, _ number: Int, at time: Int64) -> Job? {
-    guard let job = current[key], job.number == number, !job.isDrawing, !isStale(job) else { return nil }
+  mutating func beginWithBlob(_ job: Job, at time: Int64) -> Bool {
+    guard current[job.request.cacheKey] === job, !job.isDrawing, !isStale(job) else { return false }
     job.began = time
-    running[number] = job
-    return job
+    running[job.number] = job
+    return true
   }
 
   /// Takes a job out that has ended.
@@ -145,9 +151,8 @@ struct DrawJobs {
 
   /// Ends the epoch: takes all waiters out, and all jobs that have not begun. Takes no longer for more of these: the caller
   /// looks through them, and counts as delivering until he has.
-  mutating func cancelAll() -> GivenUp {
-    epoch.end()
-    epoch = DrawTask.Epoch()
+  mutating func cancelAll(of drawer: CachedDrawer) -> GivenUp {
+    beginEpoch(of: drawer)
     var all = GivenUp(jobs: current, ofRunning: [], prefetches: prefetches)
     (current, prefetches) = ([:], [:])
     for job in running.values {

@@ -38,7 +38,7 @@ public struct DrawRequest: Sendable {
   /// When it should be there: of draws that are as urgent, the one with the nearest deadline is first.
   public var deadline: ContinuousClock.Instant? {
     get { boxedDeadline?.instant }
-    set { boxedDeadline = newValue.map { Deadline($0) } }
+    set { boxedDeadline = newValue.map { DrawDeadline($0) } }
   }
   /// Whether the drawer's stores are asked and written to.
   public var usesStores: Bool
@@ -49,13 +49,7 @@ public struct DrawRequest: Sendable {
 
   let pixels: Result<PixelSize, RasterError>
 
-  /// In a box, which few requests have: the compiler does not know an instant's layout, and copying one for each hit costs as
-  /// much as a lookup.
-  private final class Deadline: Sendable {
-    let instant: ContinuousClock.Instant
-    init(_ instant: ContinuousClock.Instant) { self.instant = instant }
-  }
-  private var boxedDeadline: Deadline?
+  private(set) var boxedDeadline: DrawDeadline?
 
   /// A request. A size or scale that cannot be is reported when it is drawn.
   public init(
@@ -67,7 +61,7 @@ public struct DrawRequest: Sendable {
     self.scale = scale
     self.background = background
     self.priority = priority
-    boxedDeadline = deadline.map { Deadline($0) }
+    boxedDeadline = deadline.map { DrawDeadline($0) }
     self.usesStores = usesStores
     self.draw = draw
     pixels = Result { () throws(RasterError) in try PixelSize(points: size, scale: scale) }
@@ -136,11 +130,19 @@ public enum DrawOutcome: Sendable {
   }
 }
 
-extension ContinuousClock.Instant? {
+/// An instant in a box, which few requests have: the compiler does not know an instant's layout, and copying one for each hit
+/// costs as much as a lookup.
+final class DrawDeadline: Sendable {
+  let instant: ContinuousClock.Instant
+  init(_ instant: ContinuousClock.Instant) { self.instant = instant }
+}
+
+extension DrawDeadline? {
   /// Whether one deadline is before another one; none is after all. They are compared as they were given: by another
   /// clock, equal ones would differ by the moment at which they are looked at.
-  func comes(before other: ContinuousClock.Instant?) -> Bool {
+  func comes(before other: DrawDeadline?) -> Bool {
     guard let self else { return false }
-    return other.map { self < $0 } ?? true
+    guard let other else { return true }
+    return self !== other && self.instant < other.instant
   }
 }

@@ -6,9 +6,11 @@ import Synchronization
 public final class DrawTask: Sendable {
   typealias Completion = @Sendable (DrawOutcome) -> Void
 
-  /// Requests that are given up together, however many there are, by one flag.
+  /// Requests of a drawer that are given up together, however many there are, by one flag.
   final class Epoch: Sendable {
+    fileprivate weak let drawer: CachedDrawer?
     fileprivate let isOver = Atomic(false)
+    init(of drawer: CachedDrawer) { self.drawer = drawer }
     func end() { isOver.store(true, ordering: .releasing) }
   }
 
@@ -20,27 +22,26 @@ public final class DrawTask: Sendable {
   // Proof of safety: it is set before the task is shared, and touched once after, by the one who claims the task.
   private nonisolated(unsafe) var completion: Completion?
   private let queue: (any CompletionQueue)?
+  /// Of a request that a drawer has among its jobs, and may be asked to give up, and what it is for.
   private let epoch: Epoch?
-  /// Tells the drawer; and whether a draw that has begun is told to stop.
-  private let cancellation: (@Sendable (DrawTask, Bool) -> Void)?
+  private let key: BitmapKey?
 
   private init() {
     isOver = Atomic(true)
     completion = nil
     queue = nil
     epoch = nil
-    cancellation = nil
+    key = nil
   }
 
   init(
-    queue: any CompletionQueue, epoch: Epoch? = nil, cancellation: @escaping @Sendable (DrawTask, Bool) -> Void,
-    completion: @escaping Completion
+    queue: any CompletionQueue, epoch: Epoch? = nil, key: BitmapKey? = nil, completion: @escaping Completion
   ) {
     isOver = Atomic(false)
     self.completion = completion
     self.queue = queue
     self.epoch = epoch
-    self.cancellation = cancellation
+    self.key = key
   }
 
   /// Whether the outcome has been delivered, or a cancel has decided it.
@@ -61,7 +62,7 @@ public final class DrawTask: Sendable {
 
   private func cancel(stopsDraw: Bool) {
     guard !isGivenUp, claim(), let queue else { return }
-    cancellation?(self, stopsDraw)
+    if let key, let drawer = epoch?.drawer { drawer.cancel(self, of: key, stopsDraw: stopsDraw) }
     let completion = takeCompletion()
     queue.enqueue { completion?(.cancelled) }
   }

@@ -17,12 +17,12 @@ final class WorkerPool: Sendable {
   final class Ticket: Sendable {
     fileprivate let priority: DrawPriority
     /// When it should be done, if that matters.
-    fileprivate let deadline: ContinuousClock.Instant?
+    fileprivate let deadline: DrawDeadline?
     // Proof of safety: it is set before the ticket is shared, and touched once after, by the one who takes it.
     private nonisolated(unsafe) var job: Job?
     private let isTaken = Atomic(false)
 
-    init(priority: DrawPriority = .normal, deadline: ContinuousClock.Instant? = nil, _ job: @escaping Job) {
+    init(priority: DrawPriority = .normal, deadline: DrawDeadline? = nil, _ job: @escaping Job) {
       self.priority = priority
       self.deadline = deadline
       self.job = job
@@ -39,7 +39,7 @@ final class WorkerPool: Sendable {
   }
 
   private enum Leftover: Sendable {
-    case arrivals(ArraySlice<Ticket>)
+    case arrivals([Ticket])
     case queue([Entry])
   }
 
@@ -49,7 +49,8 @@ final class WorkerPool: Sendable {
 
     func comes(before other: Entry) -> Bool {
       let (own, others) = (ticket.deadline, other.ticket.deadline)
-      return own == others ? number < other.number : own.comes(before: others)
+      if own.comes(before: others) { return true }
+      return number < other.number && !others.comes(before: own)
     }
   }
 
@@ -59,7 +60,9 @@ final class WorkerPool: Sendable {
       /// For each priority a binary heap.
       var queues = [[Entry]](repeating: [], count: DrawPriority.allCases.count)
       /// All of them, in the order in which they came.
-      var arrivals: ArraySlice<Ticket> = []
+      var arrivals: [Ticket] = []
+      /// Those at its beginning that are done.
+      var departed = 0
       var submitted = 0
       var taken = 0
       /// Tickets that wait; others may still lie in the queues.
@@ -71,7 +74,10 @@ final class WorkerPool: Sendable {
       mutating func takeJob() -> Job? {
         taken += 1
         if taken % 8 == 0 {
-          while let ticket = arrivals.popFirst() { if let job = claim(ticket) { return job } }
+          while departed < arrivals.count {
+            departed += 1
+            if let job = claim(arrivals[departed - 1]) { return job }
+          }
         }
         for priority in queues.indices.reversed() {
           while let entry = queues[priority].popFirstOfHeap({ $0.comes(before: $1) }) {
@@ -101,7 +107,8 @@ final class WorkerPool: Sendable {
         var leftovers: [Leftover] = []
         if arrivals.count > most {
           leftovers.append(.arrivals(arrivals))
-          arrivals = arrivals.filter { $0.waits }[...]
+          arrivals = arrivals[departed...].filter { $0.waits }
+          departed = 0
         }
         for priority in queues.indices where queues[priority].count > most {
           leftovers.append(.queue(queues[priority]))

@@ -21,7 +21,7 @@ extension CachedDrawer {
     let (task, next) = jobs.withLock { jobs -> (DrawTask, Next) in
       let task = DrawTask(queue: queue, epoch: jobs.epoch, key: key, completion: completion)
       guard let job = jobs.joinable(key) else {
-        let job = jobs.add(request, waiters: [task])
+        let job = jobs.add(request, waiter: task)
         if request.usesStores, !stores.isEmpty { return (task, .asksStores(job)) }
         job.ticket = ticket(for: job)
         return (task, .draws(job.ticket!, inPlaceOf: nil))
@@ -105,7 +105,7 @@ extension CachedDrawer {
     let request = job.request
     counters.draws.increment()
     let begin = MonotonicClock.now
-    let result = DrawStack.with(request.cacheKey, of: self, job.cancellation) {
+    let result = DrawStack.with(job, of: self) {
       Result { () throws(DrawError) in try request.makeBitmap() }
     }
     let end = MonotonicClock.now

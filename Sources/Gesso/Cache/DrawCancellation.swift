@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Whether a draw that has begun is still wanted, and whether its block has been told that it is not.
-final class DrawCancellation: Sendable {
+struct DrawCancellation: ~Copyable, Sendable {
   private enum State: UInt8 {
     case wanted, unwanted, seen
   }

@@ -18,11 +18,11 @@ struct DrawJobs {
     var began: Int64?
     /// How many invalidations there had been when it began to draw, or to ask stores.
     var since: Int
-    var waiters: [DrawTask]
+    var waiters: DrawWaiters
     /// Whether a caller draws by himself, who is no waiter, and cannot be cancelled.
     var isForCaller = false
 
-    init(_ request: DrawRequest, number: Int, since: Int, waiters: [DrawTask]) {
+    init(_ request: DrawRequest, number: Int, since: Int, waiters: DrawWaiters) {
       self.request = request
       self.number = number
       self.since = since
@@ -35,8 +35,7 @@ struct DrawJobs {
 
     /// Takes a waiter out; false if he is none. The block is told if he was the last one, and it is so wished.
     func remove(_ task: DrawTask, stopsDraw: Bool) -> Bool {
-      guard let place = waiters.firstIndex(where: { $0 === task }) else { return false }
-      waiters.remove(at: place)
+      guard waiters.remove(task) else { return false }
       if waiters.isEmpty, stopsDraw { giveUp() }
       return true
     }
@@ -85,20 +84,20 @@ struct DrawJobs {
     epoch = DrawTask.Epoch(of: drawer)
   }
 
-  private mutating func make(_ request: DrawRequest, waiters: [DrawTask]) -> Job {
+  private mutating func make(_ request: DrawRequest, waiters: DrawWaiters) -> Job {
     nextNumber += 1
     return Job(request, number: nextNumber, since: invalidations.count, waiters: waiters)
   }
 
-  mutating func add(_ request: DrawRequest, waiters: [DrawTask] = []) -> Job {
-    let job = make(request, waiters: waiters)
+  mutating func add(_ request: DrawRequest, waiter: DrawTask? = nil) -> Job {
+    let job = make(request, waiters: DrawWaiters(waiter))
     current[request.cacheKey] = job
     return job
   }
 
   /// A caller's own draw beside that of somebody else.
   mutating func addAlone(_ request: DrawRequest, at time: Int64) -> Job {
-    let job = make(request, waiters: [])
+    let job = make(request, waiters: DrawWaiters())
     job.began = time
     job.isForCaller = true
     running[job.number] = job
@@ -124,7 +123,7 @@ struct DrawJobs {
   }
 
   /// Takes a job out that has ended.
-  mutating func end(_ job: Job) -> [DrawTask] {
+  mutating func end(_ job: Job) -> DrawWaiters {
     running[job.number] = nil
     if current[job.request.cacheKey] === job { current[job.request.cacheKey] = nil }
     return job.waiters
@@ -161,7 +160,7 @@ struct DrawJobs {
         current[job.request.cacheKey] = job
       }
       all.ofRunning += job.waiters
-      job.waiters = []
+      job.waiters = DrawWaiters()
       job.giveUp()
     }
     delivering += 1

@@ -7,14 +7,12 @@ import Foundation
 enum DrawStack {
   private final class Frame {
     let drawer: ObjectIdentifier
-    let key: BitmapKey
-    let cancellation: DrawCancellation
+    let job: DrawJobs.Job
     let outer: Frame?
 
-    init(_ drawer: CachedDrawer, _ key: BitmapKey, _ cancellation: DrawCancellation, in outer: Frame?) {
+    init(_ drawer: CachedDrawer, _ job: DrawJobs.Job, in outer: Frame?) {
       self.drawer = ObjectIdentifier(drawer)
-      self.key = key
-      self.cancellation = cancellation
+      self.job = job
       self.outer = outer
     }
   }
@@ -31,21 +29,19 @@ enum DrawStack {
   static func contains(_ key: BitmapKey, of drawer: CachedDrawer) -> Bool {
     var frame = innermost
     while let here = frame {
-      if here.drawer == ObjectIdentifier(drawer), here.key == key { return true }
+      if here.drawer == ObjectIdentifier(drawer), here.job.request.cacheKey == key { return true }
       frame = here.outer
     }
     return false
   }
 
   /// Whether nobody wants what the thread draws.
-  static var isCancelled: Bool { innermost?.cancellation.check() ?? false }
+  static var isCancelled: Bool { innermost?.job.cancellation.check() ?? false }
 
-  /// Does something as the draw of a key.
-  static func with<Result>(
-    _ key: BitmapKey, of drawer: CachedDrawer, _ cancellation: DrawCancellation, _ body: () -> Result
-  ) -> Result {
+  /// Does something as the draw of a job.
+  static func with<Result>(_ job: DrawJobs.Job, of drawer: CachedDrawer, _ body: () -> Result) -> Result {
     let place = gesso_thread_place()!, before = place.pointee
-    let frame = Frame(drawer, key, cancellation, in: innermost)
+    let frame = Frame(drawer, job, in: innermost)
     place.pointee = Unmanaged.passUnretained(frame).toOpaque()
     defer {
       place.pointee = before

@@ -94,6 +94,40 @@ struct DiskWriterFaultTests {
       #expect(!FileManager.default.fileExists(atPath: directory.path + "/documents/a"))
     }
   }
+
+  @Test(
+    "has removed what it could not finish when it tells so", arguments: ["write", "sync", "close", "rename", "cancel"])
+  func removedBefore(_ step: String) async throws {
+    try await withTemporaryDirectory { directory in
+      let task = Box<WriteTask?>(nil), found = Box<[String]?>(nil), ready = Gate()
+      var operations = FileOperations.system
+      switch step {
+      case "write": operations.write = { _, _, _ in -Int(ENOSPC) }
+      case "sync": operations.sync = { _ in -Int(EIO) }
+      case "rename": operations.rename = { _, _, _, _ in -Int(EACCES) }
+      case "close":
+        operations.close = { file in
+          _ = FileOperations.system.close(file)
+          return -Int(EIO)
+        }
+      default:
+        operations.sync = { file in
+          ready.wait()
+          task.value?.cancel()
+          return FileOperations.system.sync(file)
+        }
+      }
+      let writer = DiskWriter(StorageDirectories(in: directory), ImmediateCompletionQueue(), operations)
+      let folder = directory.appendingPathComponent("documents")
+      let written = writer.write(Data([1]), to: .documents, named: "file") { outcome in
+        found.update { $0 = (try? outcome.get()) == nil ? folder.files(".tmp").map(\.lastPathComponent) : ["written"] }
+      }
+      task.update { $0 = written }
+      ready.open()
+      await writer.barrier(.documents)
+      #expect(found.value == [])
+    }
+  }
 }
 
 /// Whether file systems can be mounted here.

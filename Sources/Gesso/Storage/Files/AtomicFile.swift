@@ -2,7 +2,7 @@ import Foundation
 
 /// A file that is being written: under its name there is the old file or the new one, never a part of one.
 ///
-/// Steps, each of which may fail: make, fill, sync or close, commit. What is not committed is removed.
+/// Steps, each of which may fail: make, fill, sync or close, commit. What is not committed is removed, at once if a step fails.
 final class AtomicFile {
   /// What the names of files begin with that are being written.
   static let temporaryPrefix = ".gesso-"
@@ -25,9 +25,13 @@ final class AtomicFile {
     _ = operations.lock(file, LOCK_EX | LOCK_NB)  // see StaleFiles
   }
 
-  deinit {
+  deinit { discard() }
+
+  /// Removes what is not committed: before anybody is told that it will not be.
+  func discard() {
     if file >= 0 { _ = operations.close(file) }
     if isMade { _ = operations.unlink(folder.descriptor.number, temporary) }
+    (file, isMade) = (-1, false)
   }
 
   private func error(_ operation: String, _ result: Int) -> StorageError {
@@ -35,7 +39,9 @@ final class AtomicFile {
   }
 
   private func check(_ result: Int, _ operation: String) throws(StorageError) {
-    guard result >= 0 else { throw error(operation, result) }
+    guard result < 0 else { return }
+    discard()
+    throw error(operation, result)
   }
 
   /// Writes more bytes.

@@ -71,7 +71,10 @@ struct FileWriter: Sendable {
       return written
     }
     let named = attempt(written, of: \.job) { (written) throws(StorageError) in
-      guard written.job.task.advance(from: .writing, to: .committed) else { throw .cancelled }
+      guard written.job.task.advance(from: .writing, to: .committed) else {
+        written.file.discard()
+        throw .cancelled
+      }
       try written.file.commit(replaces: written.job.name != nil)
       return written
     }

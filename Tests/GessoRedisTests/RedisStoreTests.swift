@@ -176,7 +176,7 @@
     @Test("says that there is no server, soon, and does not ask again at once")
     func absentServer() async throws {
       for address in [RedisConfiguration.Address.unix(path: "/nowhere/s"), .tcp(host: "127.0.0.1", port: 1)] {
-        let store = RedisStore(RedisConfiguration(address))
+        let store = RedisStore(RedisConfiguration(address, timeout: .seconds(5), connectTimeout: .seconds(5)))
         var reasons: [String] = []
         while reasons.count < 100 {
           do { _ = try await store.blob(for: key("a")) } catch {

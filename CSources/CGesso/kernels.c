@@ -33,6 +33,7 @@
 #include "kernels.inc"
 
 #include "kernels_avx2.h"
+#include "kernels_avx2_cover.h"
 #include "kernels_avx2_blob.h"
 #define BY_HAND
 #define BLOBS_BY_HAND

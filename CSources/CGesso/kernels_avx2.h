@@ -40,32 +40,11 @@ static void avx2_find_factors(void)
     }
 }
 
-/* What coverage is multiplied by, for the components of a word and for its alpha. */
-typedef struct avx2_word {
-    __m256i pixels, factors, alpha;
-} avx2_word;
-
-AVX2 ALWAYS_INLINE avx2_word avx2_word_of(uint32_t word)
-{
-    uint64_t factors = 0;
-    for (int i = 0; i < 32; i += 8) factors |= (uint64_t)avx2_factors[word >> i & 255] << 2 * i;
-    return (avx2_word){
-        _mm256_set1_epi32((int)word), _mm256_set1_epi64x((int64_t)factors), _mm256_set1_epi16(avx2_factors[word >> 24])};
-}
-
 AVX2 uint32_t avx2_word_times(uint32_t word, uint32_t byte)
 {
     __m128i factor = _mm_set1_epi16(avx2_factors[byte]), parts = _mm_cvtepu8_epi16(_mm_cvtsi32_si128((int)word));
     __m128i product = _mm_mulhrs_epi16(parts, factor);
     return (uint32_t)_mm_cvtsi128_si32(_mm_packus_epi16(product, product));
-}
-
-/* Pixels of 16-bit components, times what is left where a word covers so much, with as much of the word. */
-AVX2 ALWAYS_INLINE __m256i avx2_cover_four(const avx2_word *word, bool is_opaque, __m256i coverage, __m256i there)
-{
-    __m256i alpha = is_opaque ? coverage : _mm256_mulhrs_epi16(coverage, word->alpha);
-    __m256i rest = _mm256_xor_si256(alpha, _mm256_set1_epi16(255));
-    return _mm256_add_epi16(_mm256_mulhrs_epi16(coverage, word->factors), avx2_mul255(there, rest));
 }
 
 /* Eight pixels times bytes, a byte for each component. */
@@ -153,98 +132,6 @@ AVX2 void avx2_over_word(uint32_t *restrict target, size_t count, uint32_t word)
     AVX2_EACH(WHATEVER, _mm256_add_epi8(pixels, avx2_times_factor(there, rest)))
 #undef WHATEVER
 #undef AVX2_SOURCE
-}
-
-/* Eight pixels of one word, times their coverage, over others; an opaque one's alpha is the coverage. */
-AVX2 ALWAYS_INLINE __m256i avx2_cover_eight(
-    const avx2_word *word, bool is_opaque, const uint8_t *coverage, __m256i there)
-{
-    const __m256i zero = _mm256_setzero_si256();
-    __m256i bytes = avx2_coverage(coverage);
-    __m256i low = avx2_cover_four(word, is_opaque, _mm256_unpacklo_epi8(bytes, zero), _mm256_unpacklo_epi8(there, zero));
-    __m256i high = avx2_cover_four(word, is_opaque, _mm256_unpackhi_epi8(bytes, zero), _mm256_unpackhi_epi8(there, zero));
-    return _mm256_packus_epi16(low, high);
-}
-
-AVX2 ALWAYS_INLINE void avx2_cover_run(
-    uint32_t *restrict target, const uint8_t *restrict coverage, size_t count, const avx2_word *word, bool is_opaque)
-{
-    for (; count >= 8; count -= 8, target += 8, coverage += 8) {
-        __m256i *out = (__m256i *)target;
-        _mm256_storeu_si256(out, avx2_cover_eight(word, is_opaque, coverage, _mm256_loadu_si256(out)));
-    }
-    if (count == 0) return;
-    __m256i last = avx2_first(count), there = _mm256_maskload_epi32((const int *)target, last);
-    _mm256_maskstore_epi32((int *)target, last, avx2_cover_eight(word, is_opaque, coverage, there));
-}
-
-AVX2 void avx2_over_word_masked(
-    uint32_t *restrict target, const uint8_t *restrict coverage, size_t count, uint32_t word)
-{
-    avx2_word parts = avx2_word_of(word);
-    avx2_cover_run(target, coverage, count, &parts, false);
-}
-
-AVX2 ALWAYS_INLINE void avx2_mask_rows(
-    uint8_t *target, ptrdiff_t stride, const gesso_mask *mask, int32_t first, int32_t end, uint32_t word, bool is_opaque)
-{
-    avx2_word parts = avx2_word_of(word);
-    for (int32_t y = first; y < end; y++) {
-        uint32_t *row = (uint32_t *)(target + y * stride);
-        const gesso_span *span = mask->spans + mask->rows[y].first, *last = mask->spans + mask->rows[y].end;
-        for (; span < last; span++) {
-            uint32_t *out = row + span->x;
-            size_t count = (size_t)span->length;
-            if (span->value < 0)
-                avx2_cover_run(out, mask->bytes + span->at, count, &parts, is_opaque);
-            else if (is_opaque && span->value == 255)
-                avx2_fill(out, count, word);
-            else
-                avx2_over_word(out, count, avx2_word_times(word, (uint32_t)span->value));
-        }
-    }
-}
-
-AVX2 void avx2_mask_word(
-    uint8_t *target, ptrdiff_t stride, const gesso_mask *mask, int32_t first, int32_t end, uint32_t word)
-{
-    if (word >> 24 == 255)
-        avx2_mask_rows(target, stride, mask, first, end, word, true);
-    else
-        avx2_mask_rows(target, stride, mask, first, end, word, false);
-}
-
-/* Whole vectors of coverage that are 0 are most of what is around letters. */
-AVX2 ALWAYS_INLINE void avx2_cover_rows(
-    uint8_t *target, ptrdiff_t stride, const uint8_t *coverage, ptrdiff_t coverage_stride, size_t width, size_t height,
-    uint32_t word, bool is_opaque)
-{
-    avx2_word parts = avx2_word_of(word);
-    __m256i last = avx2_first(width & 7);
-    for (; height > 0; height--, target += stride, coverage += coverage_stride) {
-        uint32_t *row = (uint32_t *)target;
-        size_t x = 0;
-        for (; x + 8 <= width; x += 8) {
-            uint64_t eight;
-            memcpy(&eight, coverage + x, 8);
-            if (eight == 0) continue;
-            __m256i *out = (__m256i *)(row + x);
-            _mm256_storeu_si256(out, avx2_cover_eight(&parts, is_opaque, coverage + x, _mm256_loadu_si256(out)));
-        }
-        if (x == width) continue;
-        __m256i there = _mm256_maskload_epi32((const int *)(row + x), last);
-        _mm256_maskstore_epi32((int *)(row + x), last, avx2_cover_eight(&parts, is_opaque, coverage + x, there));
-    }
-}
-
-AVX2 void avx2_cover_word(
-    uint8_t *target, ptrdiff_t stride, const uint8_t *coverage, ptrdiff_t coverage_stride, size_t width, size_t height,
-    uint32_t word)
-{
-    if (word >> 24 == 255)
-        avx2_cover_rows(target, stride, coverage, coverage_stride, width, height, word, true);
-    else
-        avx2_cover_rows(target, stride, coverage, coverage_stride, width, height, word, false);
 }
 
 /* Four pixels to a vector of 16-bit components, and two vectors to a store. */

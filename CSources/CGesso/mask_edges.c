@@ -204,7 +204,7 @@ void gesso_edges_finish(gesso_edges *e)
     for (uint32_t i = count; i < count + VECTOR; i++) e->x[i] = e->y[i] = 1;
     for (uint32_t begin = 0; begin < count; begin += CHUNK) {
         uint32_t part = count - begin < CHUNK ? count - begin : CHUNK;
-        float outer[CHUNK], inner[CHUNK];
+        _Alignas(64) float outer[CHUNK], inner[CHUNK];
         if (e->is_wide_ring)
             e->kernels->cover_ring(outer, e->x + begin, e->y + begin, part, e->outer.corners[0].rx, e->inner.corners[0].rx);
         else
@@ -233,7 +233,7 @@ bool gesso_edges_begin(
     e->pending = mask->byte_count;
     e->correction_count = 0;
     size_t boundaries = (size_t)rows + 1, extents = 4 * (size_t)rows, shapes = inner ? 2 : 1;
-    e->capacity = 512 + 2 * (uint32_t)mask->width;
+    e->capacity = 512 + ((2 * (uint32_t)mask->width + 15) & ~15u);
     size_t needed = 2 * boundaries * shapes + (size_t)e->capacity * 2;
     e->memory = needed <= GESSO_SMALL_EDGES ? e->small : malloc(needed * sizeof *e->memory);
     if (!e->memory) return false;

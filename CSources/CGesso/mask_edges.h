@@ -26,7 +26,7 @@ typedef struct gesso_edges {
     float *x, *y; /* of the pixels' centres, from those of the ellipses */
     int correction_count;
     gesso_correction corrections[GESSO_CORRECTIONS];
-    float small[GESSO_SMALL_EDGES];
+    _Alignas(64) float small[GESSO_SMALL_EDGES]; /* so that whole vectors lie in one line of the cache */
     int32_t small_extents[GESSO_SMALL_EXTENTS];
 } gesso_edges;
 

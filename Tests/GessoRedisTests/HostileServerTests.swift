@@ -191,6 +191,19 @@
       #expect(errors.count { $0 == .queueFull } >= 15 && !errors.contains(nil))
     }
 
+    @Test("waits as long as it was told to, however long that is")
+    func patience() async throws {
+      let server = FakeServer { file in
+        guard hear(file) != nil else { return }
+        say(file, "+PONG\r\n")
+        guard hear(file) != nil else { return }
+        sleep(3)
+        say(file, "*1\r\n$-1\r\n")
+      }
+      defer { server.stop() }
+      #expect(await outcome(server.store(timeout: .seconds(60))) == nil)
+    }
+
     @Test("connects anew for who asks, when an idle connection was ended")
     func idleConnection() async throws {
       // Answers to one request, and hangs up after it.
@@ -203,7 +216,8 @@
       defer { server.stop() }
       let store = server.store(timeout: .seconds(20))
       for number in 1...5 {
-        #expect(await outcome(store) == nil)
+        let error = await outcome(store)
+        try #require(error == nil, "\(String(describing: error))")
         while server.endings < number { try await Task.sleep(for: .milliseconds(2)) }
       }
       #expect(server.connections == 5)

@@ -71,7 +71,7 @@ bool gesso_fast_clip(const gesso_context *context, const gesso_shape *clip, gess
     return is_small(shown) && shown->x0 < shown->x1 && shown->y0 < shown->y1;
 }
 
-/* All of whose rows are one span: as a mask of some rows, again and again. */
+/* Draws a rectangle whose edges lie between pixels: some rows at a time, as a mask whose rows are all the same span. */
 static void draw_aligned(const gesso_drawing *d, const gesso_shape *r)
 {
     enum { ROWS = 64 };

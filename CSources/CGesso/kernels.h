@@ -131,7 +131,7 @@ typedef struct gesso_kernels {
         size_t count);
 } gesso_kernels;
 
-/* Those for this processor, or the ones that the environment variable GESSO_SIMD names: scalar, sse2, avx2, neon. */
+/* Those for this processor, or the ones that the environment variable GESSO_SIMD names: scalar, sse2, avx2, avx512, neon. */
 const gesso_kernels *gesso_kernels_get(void);
 /* By name; null if this processor does not have them. */
 const gesso_kernels *gesso_kernels_named(const char *name);

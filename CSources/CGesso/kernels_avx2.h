@@ -96,7 +96,7 @@ AVX2 void avx2_fill(uint32_t *restrict target, size_t count, uint32_t word)
         return;
     }
     uint32_t *last = target + count - 8; /* which the stores before it may overlap */
-    if (count >= 64) { /* stores across two lines of the cache take twice as long: the first one reaches to whole vectors */
+    if (count >= 64) { /* stores across two lines of the cache take twice as long: all but the first and the last lie in one */
         _mm256_storeu_si256((__m256i *)target, pixels);
         target = (uint32_t *)(((uintptr_t)target + 32) & ~(uintptr_t)31);
     }

@@ -200,7 +200,7 @@ void gesso_edges_finish(gesso_edges *e)
     if (count == 0) return;
     uint8_t *out = e->mask->bytes + e->pending;
     enum { CHUNK = 256, VECTOR = 16 };
-    /* What lies behind the last one is computed, too; of what memory held before, it might take a hundred times as long. */
+    /* What lies behind the last one is computed, too: memory may hold denormal numbers, which take a hundred times as long. */
     for (uint32_t i = count; i < count + VECTOR; i++) e->x[i] = e->y[i] = 1;
     for (uint32_t begin = 0; begin < count; begin += CHUNK) {
         uint32_t part = count - begin < CHUNK ? count - begin : CHUNK;

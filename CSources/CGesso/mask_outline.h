@@ -46,7 +46,7 @@ bool gesso_outline_is_hard(const gesso_outline *outline, int32_t y);
 const gesso_corner *gesso_outline_side(const gesso_outline *outline, bool left, int32_t y);
 /* Whether corners of one shape have the centres of the other's, so that pixels are as far from both. */
 bool gesso_shape_is_concentric(const gesso_shape *a, const gesso_shape *b);
-/* Whether a pixel that one edge of a ring of two circles crosses always is, by distance over radius, nearer to that one. */
+/* Whether a pixel that one edge of a ring of two circles crosses always is nearer to that one, by the squares of radii. */
 bool gesso_outline_is_wide_ring(const gesso_outline *outer, const gesso_outline *inner);
 
 #endif

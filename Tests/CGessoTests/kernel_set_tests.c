@@ -226,6 +226,68 @@ static void every_set_covers_edges_the_same(void)
     }
 }
 
+/* The hole of a ring is what its inner circle covers, however large the outer one is. */
+static void the_hole_of_a_large_ring_is_as_exact_as_a_circle(void)
+{
+    const char *names[] = {"scalar", "sse2", "avx2", "avx512", "neon"};
+    const float outers[] = {40, 500, 1500, 3000, 8000};
+    uint64_t seed = 46;
+    for (int n = 0; n < 5; n++) {
+        const gesso_kernels *k = gesso_kernels_named(names[n]);
+        for (int round = 0; k && round < 300; round++) {
+            float x[16], y[16], ring[16], circle[16], r = 3 + (float)(random_next(&seed) % 2000) / 100;
+            for (int i = 0; i < 16; i++) {
+                double angle = (double)(random_next(&seed) % 62832) / 1e4;
+                double reach = r + (double)(random_next(&seed) % 256) / 128 - 1;
+                x[i] = (float)(reach * cos(angle)), y[i] = (float)(reach * sin(angle));
+            }
+            k->cover_ring(ring, x, y, 16, outers[round % 5], r);
+            k->cover_edges(circle, x, y, 16, 1 / (r * r), 1 / (r * r));
+            for (int i = 0; i < 16; i++) CHECK(fabs(ring[i] + circle[i] - 1) < 0.001);
+        }
+    }
+}
+
+static void every_set_finds_the_same_places_in_gradients(void)
+{
+    const char *names[] = {"sse2", "avx2", "avx512", "neon"};
+    const gesso_kernels *reference = gesso_kernels_named("scalar");
+    uint64_t seed = 47;
+    int32_t expected[300], found[300];
+    for (int n = 0; n < 4; n++) {
+        const gesso_kernels *k = gesso_kernels_named(names[n]);
+        for (int round = 0; k && round < 500; round++) {
+            float v[8];
+            for (int i = 0; i < 8; i++) v[i] = (float)(random_next(&seed) % 20000) / 10000 - 1;
+            size_t count = 1 + random_next(&seed) % 300;
+            reference->find_linear(expected, count, v[0], v[1] / 50, 1024);
+            k->find_linear(found, count, v[0], v[1] / 50, 1024);
+            CHECK(memcmp(expected, found, count * sizeof *found) == 0);
+            float a = v[4] * v[4] + v[5] * v[5] + 0.5f;
+            gesso_radial radial = {90 * v[0], 90 * v[1], v[2], v[3], 30 * v[4], 30 * v[5], a, 1 / a, 20 * v[6], 100 * v[7] * v[7]};
+            reference->find_radial(expected, count, &radial, 1024);
+            k->find_radial(found, count, &radial, 1024);
+            CHECK(memcmp(expected, found, count * sizeof *found) == 0);
+        }
+    }
+}
+
+/* Of any length, from any place in a line of the cache, and nothing beside it. */
+static void every_set_fills_just_what_it_should(void)
+{
+    const char *names[] = {"scalar", "sse2", "avx2", "avx512", "neon"};
+    static uint32_t pixels[420];
+    for (int n = 0; n < 5; n++) {
+        const gesso_kernels *k = gesso_kernels_named(names[n]);
+        for (size_t begin = 1; k && begin < 17; begin++)
+            for (size_t count = 0; count < 340; count += count < 140 ? 1 : 37) {
+                memset(pixels, 0, sizeof pixels);
+                k->fill(pixels + begin, count, 0xff123456);
+                for (size_t i = 0; i < 420; i++) CHECK(pixels[i] == (i >= begin && i < begin + count ? 0xff123456 : 0));
+            }
+    }
+}
+
 static void every_set_weighs_the_same(void)
 {
     const char *names[] = {"sse2", "avx2", "avx512", "neon"};
@@ -274,6 +336,9 @@ const check_test kernel_set_tests[] = {
     TEST(every_set_blends_the_same, "every instruction set blends the same, and within the alpha"),
     TEST(every_set_converts_the_same, "every instruction set converts the same, there and back"),
     TEST(every_set_multiplies_all_bytes_right, "every instruction set multiplies all bytes right"),
+    TEST(every_set_fills_just_what_it_should, "every instruction set fills just what it should"),
+    TEST(every_set_finds_the_same_places_in_gradients, "every instruction set finds the same places in gradients"),
+    TEST(the_hole_of_a_large_ring_is_as_exact_as_a_circle, "the hole of a large ring is as exact as a circle"),
     TEST(every_set_covers_edges_the_same, "every instruction set covers edges the same"),
     TEST(every_set_weighs_the_same, "every instruction set weighs the same"),
     TEST(over_rounds_as_pixman_does, "source-over rounds as pixman does"),

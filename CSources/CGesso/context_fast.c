@@ -75,12 +75,12 @@ bool gesso_fast_clip(const gesso_context *context, const gesso_shape *clip, gess
 static void draw_aligned(const gesso_drawing *d, const gesso_shape *r)
 {
     enum { ROWS = 64 };
-    int32_t width = (r->x1 - r->x0) >> 8, end = r->y1 >> 8;
+    int32_t width = (r->x1 - r->x0) >> 8, top = r->y0 >> 8, end = r->y1 >> 8;
     gesso_span span = {0, width, 255, 0};
     gesso_mask_row rows[ROWS];
     gesso_mask mask = {.width = width, .rows = rows, .spans = &span};
-    for (int32_t i = 0; i < ROWS; i++) rows[i] = (gesso_mask_row){0, 1};
-    for (int32_t y = r->y0 >> 8; y < end; y += ROWS) {
+    for (int32_t i = 0; i < ROWS && i < end - top; i++) rows[i] = (gesso_mask_row){0, 1};
+    for (int32_t y = top; y < end; y += ROWS) {
         mask.height = gesso_smaller(ROWS, end - y);
         gesso_draw_mask(d, &mask, r->x0 >> 8, y);
     }

@@ -23,9 +23,8 @@ bool gesso_in_reach(gesso_context *context, double x0, double y0, double x1, dou
 double gesso_device_scale(const gesso_state *state)
 {
     const cairo_matrix_t *m = &state->matrix;
-    if (m->xy == 0 && m->yx == 0) return fmax(fabs(m->xx), fabs(m->yy));
-    /* The matrix' Frobenius norm is at least its largest stretch, and at most √2 times it. */
-    return hypot(hypot(m->xx, m->yx), hypot(m->xy, m->yy));
+    /* The larger singular value: of the matrix' parts that turn, and that turn and mirror, the stretches add up. */
+    return (hypot(m->xx + m->yy, m->yx - m->xy) + hypot(m->xx - m->yy, m->yx + m->xy)) / 2;
 }
 
 cairo_t *gesso_path_cairo(gesso_context *context)

@@ -15,7 +15,6 @@
 /* The reference: one pixel at a time. */
 #define KERNEL(name) scalar_##name
 #define TARGET
-#define COVER_TARGET
 #define LOOP _Pragma("clang loop vectorize(disable) interleave(disable)")
 #define NAME "scalar"
 #define WEIGHED(name) scalar_##name
@@ -28,7 +27,6 @@
 #define PACKS_BY_HAND
 #define KERNEL(name) sse2_##name
 #define TARGET
-#define COVER_TARGET
 #define LOOP
 #define NAME "sse2"
 #define WEIGHED(name) sse2_##name
@@ -42,7 +40,6 @@
 #define BLOBS_BY_HAND
 #define KERNEL(name) avx2_##name
 #define TARGET __attribute__((target("avx2")))
-#define COVER_TARGET TARGET
 #define LOOP
 #define NAME "avx2"
 #define WEIGHED(name) avx2_##name
@@ -55,11 +52,11 @@
 
 /* The wider ones are for coverage only: elsewhere memory is the limit, or what is drawn is not as wide. */
 #define KERNEL(name) avx512_##name
-#define COVER_TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+#define TARGET __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
 #define LOOP
 #include "kernels_cover.inc"
 #undef KERNEL
-#undef COVER_TARGET
+#undef TARGET
 #undef LOOP
 
 static gesso_kernels avx512_kernels;
@@ -84,7 +81,6 @@ static void begin_avx(void)
 #elif defined(__aarch64__)
 #define KERNEL(name) neon_##name
 #define TARGET
-#define COVER_TARGET
 #define LOOP
 #define NAME "neon"
 #define WEIGHED(name) neon_##name

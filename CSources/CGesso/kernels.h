@@ -75,8 +75,7 @@ typedef struct gesso_kernels {
         uint8_t *target, ptrdiff_t stride, const uint8_t *source, ptrdiff_t source_stride, const gesso_mask *mask,
         int32_t first, int32_t end, uint32_t solid);
     /* Writes how much of each pixel is inside of an ellipse, 0…1. The pixels' centres, which are not (0, 0), are given from
-     * the ellipse's; hx and
-     * hy are 1 / radius² along each axis. Up to 15 more are read, and written. */
+     * the ellipse's; hx and hy are 1 / radius² along each axis. Up to 15 more are read, and written. */
     void (*cover_edges)(float *result, const float *x, const float *y, size_t count, float hx, float hy);
     /* The same of a ring between two circles of such radii, which are so far from one another that no pixel has both. */
     void (*cover_ring)(float *result, const float *x, const float *y, size_t count, float outer, float inner);
@@ -131,7 +130,8 @@ typedef struct gesso_kernels {
         size_t count);
 } gesso_kernels;
 
-/* Those for this processor, or the ones that the environment variable GESSO_SIMD names: scalar, sse2, avx2, avx512, neon. */
+/* Those for this processor, or the ones that the environment variable GESSO_SIMD names: scalar, sse2, avx2, avx512 or
+ * neon. */
 const gesso_kernels *gesso_kernels_get(void);
 /* By name; null if this processor does not have them. */
 const gesso_kernels *gesso_kernels_named(const char *name);

@@ -104,8 +104,8 @@ int32_t gesso_edges_add_arcs(gesso_edges *e, int32_t y, int32_t end)
 {
     enum { MOST_SOLID = 12 };
     gesso_mask *mask = e->mask;
-    const gesso_outline *o = &e->outer, *i = &e->inner;
-    bool may_be_hard = !o->is_easy || (e->has_inner && !i->is_easy);
+    const gesso_outline *o = &e->outer, *hole = &e->inner;
+    bool may_be_hard = !o->is_easy || (e->has_inner && !hole->is_easy);
     const gesso_corner *left_arc = gesso_outline_side(o, true, y), *right_arc = gesso_outline_side(o, false, y);
     if (!left_arc || !right_arc) return y;
     /* Other shapes' arcs end; in the column where one does, coverage is not the arc's, and in rows that a level edge cuts, no
@@ -115,7 +115,7 @@ int32_t gesso_edges_add_arcs(gesso_edges *e, int32_t y, int32_t end)
         if ((float)y < o->y0) return y;
         end = gesso_smaller(end, (int32_t)(left_arc == &o->corners[0] ? left_arc->cy : o->y1));
         arc_end = (int32_t)left_arc->cx, arc_begin = (int32_t)ceilf(right_arc->cx);
-        if (e->has_inner) hole_begin = (int32_t)ceilf(i->y0), hole_end = (int32_t)i->y1;
+        if (e->has_inner) hole_begin = (int32_t)ceilf(hole->y0), hole_end = (int32_t)hole->y1;
     }
     if (!make_room(e)) return y;
     edge_room room = room_of(e);
@@ -123,13 +123,13 @@ int32_t gesso_edges_add_arcs(gesso_edges *e, int32_t y, int32_t end)
     float left_x = left_arc->cx - 0.5f, right_x = right_arc->cx - 0.5f, dy = (float)y + 0.5f - left_arc->cy;
     for (; y < end; y++, dy += 1) {
         int32_t begin = o->begin[y], left_end = o->left_end[y], right_begin = o->right_begin[y];
-        bool has_inner = e->has_inner && i->end[y] > i->begin[y];
-        if (may_be_hard && (gesso_outline_is_hard(o, y) || (has_inner && gesso_outline_is_hard(i, y)))) break;
+        bool has_inner = e->has_inner && hole->end[y] > hole->begin[y];
+        if (may_be_hard && (gesso_outline_is_hard(o, y) || (has_inner && gesso_outline_is_hard(hole, y)))) break;
         if (has_inner) {
             /* Not where much between the edges is solid. Where the hole begins or ends, its sides meet, and all is edge. */
-            if (i->begin[y] - left_end > MOST_SOLID || right_begin - i->end[y] > MOST_SOLID) break;
+            if (hole->begin[y] - left_end > MOST_SOLID || right_begin - hole->end[y] > MOST_SOLID) break;
             if (y < hole_begin || y >= hole_end) break;
-            left_end = i->left_end[y], right_begin = i->right_begin[y];
+            left_end = hole->left_end[y], right_begin = hole->right_begin[y];
         }
         int32_t left = left_end - begin, right = o->end[y] - right_begin;
         if (left <= 0 || right <= 0 || left_end > right_begin || left_end > arc_end || right_begin < arc_begin) break;

@@ -16,6 +16,7 @@ typedef struct mask_key {
     uint32_t kind;
     gesso_shape first, second; /* moved to the pixel of the origin; the second one is 0 if there is none */
 } mask_key;
+_Static_assert(sizeof(mask_key) == 4 + 2 * sizeof(gesso_shape), "nothing between them");
 
 typedef struct memory_entry {
     mask_key key;

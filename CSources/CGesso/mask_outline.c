@@ -54,15 +54,13 @@ static void find_edges(float *edges, int32_t first, int32_t end, float cx, float
     }
 }
 
-/* The same of both sides, whose quarters are alike. */
-static void find_both_edges(gesso_outline *o, int32_t first, int32_t end, const gesso_corner *left, const gesso_corner *right, float ry)
+/* Both sides of an ellipse at once: its quarters lie as far from the centre. */
+static void find_ellipse(gesso_outline *o, int32_t rows, float ry)
 {
-    float *lefts = o->left, *rights = o->right, inverse = 1 / ry, cy = left->cy, rx = left->rx, left_x = left->cx, right_x = right->cx;
-    for (int32_t k = first; k < end; k++) {
-        float u = ((float)k - cy) * inverse, square = 1 - u * u;
-        float reach = rx * __builtin_elementwise_sqrt(square > 0 ? square : 0);
-        lefts[k] = left_x - reach, rights[k] = right_x + reach;
-    }
+    gesso_corner corner = o->corners[0];
+    float *left = o->left, *right = o->right, cx = o->corners[1].cx;
+    find_edges(right, 0, rows + 1, 0, corner.cy, corner.rx, ry, 1);
+    for (int32_t k = 0; k <= rows; k++) left[k] = corner.cx - right[k], right[k] += cx;
 }
 
 static int32_t within(int32_t value, int32_t last) { return value < 0 ? 0 : value > last ? last : value; }
@@ -99,7 +97,7 @@ void gesso_outline_trace(gesso_outline *o, const gesso_shape *s, int32_t rows, i
     }
     o->left = memory, o->right = memory + rows + 1;
     if (o->is_ellipse) {
-        find_both_edges(o, 0, rows + 1, &o->corners[0], &o->corners[1], ry[0]);
+        find_ellipse(o, rows, ry[0]);
         return;
     }
     find_side(o->left, rows, o->x0, &o->corners[0], &o->corners[3], rx[0], ry[0], rx[3], ry[3], -1);

@@ -20,8 +20,8 @@ typedef struct gesso_outline {
     gesso_corner corners[4];
     gesso_side left_side, right_side;
     float *left, *right; /* at the rows' boundaries */
-    /* If found for all rows: the pixels of each row in which the edges lie, begin ..< left_end and right_begin ..< end; all 0 where
-     * there are none. */
+    /* If found for all rows: the pixels of each row in which the edges lie, begin ..< left_end and right_begin ..< end;
+     * all 0 where there are none. */
     int32_t *begin, *left_end, *right_begin, *end;
 } gesso_outline;
 

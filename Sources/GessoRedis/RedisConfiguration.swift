@@ -49,6 +49,10 @@
     /// The largest blob, in bytes; what is larger is not sent, nor taken.
     public var largestBlob: Int
 
+    /// An answer that is so late, in nanoseconds, and that nobody waits for any more, does not come: the connection is given
+    /// up.
+    var lateness: Int64 = 2_000_000_000
+
     /// A server, and defaults for all else.
     public init(
       _ address: Address = .tcp(host: "localhost"), tls: TLS? = nil, user: String? = nil, password: String? = nil,

@@ -45,8 +45,6 @@
 
     /// Keys of one read.
     private static let mostKeys = 64
-    /// An answer that is so late, and that nobody waits for any more, does not come: the connection is given up.
-    private static let lateness: Int64 = 2_000_000_000
     /// Bytes that are read before somebody looks at the time.
     private static let round = 1 << 20
 
@@ -271,7 +269,7 @@
         connection.noteFailure(.timeout, isLost: false)
         end(finished, .timeout)
       }
-      if let first = sent.first, !first.isAwaited, now - first.time > Self.lateness { lose(.timeout) }
+      if let first = sent.first, !first.isAwaited, now - first.time > configuration.lateness { lose(.timeout) }
     }
 
     private func wait() {
@@ -280,7 +278,7 @@
       let waiting = sent.lazy.flatMap { $0.waiters.lazy.filter { $0.finish != nil }.map(\.deadline) }
       let deadline = min(
         waiting.min() ?? .max, pending.lazy.map(\.deadline).min() ?? .max, phaseDeadline,
-        sent.first.map { $0.isAwaited ? .max : $0.time + Self.lateness } ?? .max)
+        sent.first.map { $0.isAwaited ? .max : $0.time + configuration.lateness } ?? .max)
       // A millisecond more, so that it is over then.
       let left = deadline == .max ? -1 : max(0, (deadline - MonotonicClock.now) / 1_000_000 + 1)
       var descriptors = [pollfd(fd: connection.event, events: Int16(POLLIN), revents: 0)]

@@ -37,7 +37,7 @@ typedef struct check_test {
 #define TEST(function, sentence) {sentence, function}
 
 extern const check_test bitmap_tests[], blob_tests[], blob_bytes_tests[], band_tests[], kernel_set_tests[], parts_tests[],
-    context_tests[], blend_tests[], codec_tests[], composite_tests[],
+    context_tests[], context_limits_tests[], blend_tests[], codec_tests[], composite_tests[],
     kernel_tests[], kernel_picture_tests[];
 
 /* The pixel at (x, y) of a 32-bit bitmap. */

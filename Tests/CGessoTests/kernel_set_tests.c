@@ -4,16 +4,19 @@
 #include "kernels.h"
 #include "shape.h"
 
+/* The reference is the first one; those that this processor does not have are passed over. */
+static const char *const set_names[] = {"scalar", "sse2", "avx2", "avx512", "neon"};
+enum { SETS = sizeof set_names / sizeof *set_names };
+
 enum { MOST = 68, GUARD = 16 };
 
 static void every_set_gives_the_same_bytes(void)
 {
-    const char *names[] = {"sse2", "avx2", "avx512", "neon"};
     const gesso_kernels *reference = gesso_kernels_named("scalar");
     uint64_t seed = 18;
     int tried = 0;
-    for (int n = 0; n < 4; n++) {
-        const gesso_kernels *k = gesso_kernels_named(names[n]);
+    for (int n = 1; n < SETS; n++) {
+        const gesso_kernels *k = gesso_kernels_named(set_names[n]);
         if (!k) continue;
         tried++;
         for (int count = 0; count < MOST; count++)
@@ -62,11 +65,10 @@ static void every_set_gives_the_same_bytes(void)
 static void every_set_draws_masks_the_same(void)
 {
     enum { WIDTH = 90, HEIGHT = 70, COVERAGE = 100 };
-    const char *names[] = {"sse2", "avx2", "avx512", "neon"};
     const gesso_kernels *reference = gesso_kernels_named("scalar");
     uint64_t seed = 44;
-    for (int n = 0; n < 4; n++) {
-        const gesso_kernels *k = gesso_kernels_named(names[n]);
+    for (int n = 1; n < SETS; n++) {
+        const gesso_kernels *k = gesso_kernels_named(set_names[n]);
         for (int round = 0; k && round < 120; round++) {
             uint32_t source[WIDTH * HEIGHT], expected[WIDTH * HEIGHT], found[WIDTH * HEIGHT];
             uint8_t coverage[COVERAGE * HEIGHT];
@@ -76,7 +78,8 @@ static void every_set_draws_masks_the_same(void)
             }
             for (int i = 0; i < COVERAGE * HEIGHT; i++)
                 coverage[i] = i / 16 % 3 ? 0 : (uint8_t)random_next(&seed);
-            uint32_t alpha = round % 2 ? 255 : random_next(&seed) % 256, word = alpha << 24 | random_next(&seed) % (alpha + 1);
+            uint32_t alpha = round % 2 ? 255 : random_next(&seed) % 256, word = alpha << 24;
+            for (int c = 0; c < 24; c += 8) word |= (uint32_t)random_next(&seed) % (alpha + 1) << c;
             gesso_shape outer = {.x1 = 60 * 256, .y1 = 64 * 256, .x0 = 40, .y0 = 90};
             if (round % 5 < 2) outer.y0 = 128, outer.y1 -= 128; /* the same from below */
             for (int i = 0; i < 4; i++) outer.rx[i] = outer.ry[i] = round * 60;
@@ -103,7 +106,6 @@ static void every_set_draws_masks_the_same(void)
 
 static void every_set_blends_the_same(void)
 {
-    const char *names[] = {"sse2", "avx2", "avx512", "neon"};
     const gesso_kernels *reference = gesso_kernels_named("scalar");
     uint64_t seed = 45;
     for (int mode = 0; mode <= GESSO_BLEND_PLUS_LIGHTER; mode++)
@@ -122,8 +124,8 @@ static void every_set_blends_the_same(void)
             size_t count = (size_t)round + 7;
             memcpy(expected, there, sizeof there);
             reference->blends[mode](expected, source, coverage, count);
-            for (int n = 0; n < 4; n++) {
-                const gesso_kernels *k = gesso_kernels_named(names[n]);
+            for (int n = 1; n < SETS; n++) {
+                const gesso_kernels *k = gesso_kernels_named(set_names[n]);
                 if (!k) continue;
                 memcpy(found, there, sizeof there);
                 k->blends[mode](found, source, coverage, count);
@@ -137,9 +139,8 @@ static void every_set_blends_the_same(void)
 /* All 65,536 values and alphas, against the division that it stands for. */
 static void every_set_converts_the_same(void)
 {
-    const char *names[] = {"scalar", "sse2", "avx2", "avx512", "neon"};
-    for (int n = 0; n < 5; n++) {
-        const gesso_kernels *k = gesso_kernels_named(names[n]);
+    for (int n = 0; n < SETS; n++) {
+        const gesso_kernels *k = gesso_kernels_named(set_names[n]);
         for (uint32_t alpha = 0; k && alpha < 256; alpha++) {
             uint32_t words[256], back[256];
             uint8_t rgba[4 * 256], bgra[4 * 256];
@@ -162,12 +163,11 @@ static void every_set_converts_the_same(void)
 /* Each byte times each other one, over 255 and rounded, as coverage, as alpha and as what an alpha leaves. */
 static void every_set_multiplies_all_bytes_right(void)
 {
-    const char *names[] = {"scalar", "sse2", "avx2", "avx512", "neon"};
     uint32_t found[256], all[256], products[256];
     uint8_t coverage[256 + 16];
     for (uint32_t i = 0; i < 256; i++) all[i] = i * 0x010101, coverage[i] = (uint8_t)i;
-    for (int n = 0; n < 5; n++) {
-        const gesso_kernels *k = gesso_kernels_named(names[n]);
+    for (int n = 0; n < SETS; n++) {
+        const gesso_kernels *k = gesso_kernels_named(set_names[n]);
         for (uint32_t byte = 0; k && byte < 256; byte++) {
             uint32_t word = 0xff000000 | byte * 0x010101;
             for (uint32_t i = 0; i < 256; i++) products[i] = (2 * byte * i + 255) / 510;
@@ -199,11 +199,10 @@ static void every_set_multiplies_all_bytes_right(void)
 
 static void every_set_covers_edges_the_same(void)
 {
-    const char *names[] = {"sse2", "avx2", "avx512", "neon"};
     const gesso_kernels *reference = gesso_kernels_named("scalar");
     uint64_t seed = 43;
-    for (int n = 0; n < 4; n++) {
-        const gesso_kernels *k = gesso_kernels_named(names[n]);
+    for (int n = 1; n < SETS; n++) {
+        const gesso_kernels *k = gesso_kernels_named(set_names[n]);
         for (int round = 0; k && round < 300; round++) {
             float x[48], y[48], expected[48], found[48], r = 3 + (float)(random_next(&seed) % 4000) / 16;
             for (int i = 0; i < 48; i++) {
@@ -217,11 +216,30 @@ static void every_set_covers_edges_the_same(void)
             reference->cover_ring(expected, x, y, 41, r + 1.5f, r);
             k->cover_ring(found, x, y, 41, r + 1.5f, r);
             CHECK(memcmp(expected, found, sizeof found) == 0);
-            uint8_t bytes[48], expected_bytes[48];
-            reference->cover_bytes(expected_bytes, expected, 41);
-            k->cover_bytes(bytes, expected, 41);
-            CHECK(memcmp(bytes, expected_bytes, 41) == 0);
-            for (int i = 0; i < 41; i++) CHECK(fabs(bytes[i] - fmin(fmax(expected[i], 0), 1) * 255.0) <= 0.501);
+        }
+    }
+}
+
+/* Rounded, whatever a difference of two coverages may be; and a number that is none covers nothing. */
+static void every_set_makes_bytes_of_coverage(void)
+{
+    const float odd[] = {0, 1, -0.001f, 1.001f, -3, 7, 1e30f, -1e30f, 0.5f / 255, 0.499f / 255, 254.5f / 255, -0.0f, NAN};
+    enum { ODD = sizeof odd / sizeof *odd, LONGEST = 70 };
+    uint64_t seed = 48;
+    for (int n = 0; n < SETS; n++) {
+        const gesso_kernels *k = gesso_kernels_named(set_names[n]);
+        for (size_t count = 1; k && count <= LONGEST; count++) {
+            float coverage[LONGEST + 16] = {0};
+            uint8_t bytes[LONGEST + 16];
+            for (size_t i = 0; i < count; i++) {
+                bool is_odd = random_next(&seed) % 2;
+                coverage[i] = is_odd ? odd[random_next(&seed) % ODD] : (float)(random_next(&seed) % 10000) / 10000;
+            }
+            k->cover_bytes(bytes, coverage, count);
+            for (size_t i = 0; i < count; i++) {
+                double within = isnan(coverage[i]) ? 0 : fmin(fmax(coverage[i], 0), 1);
+                CHECK(fabs(bytes[i] - within * 255) <= 0.5001);
+            }
         }
     }
 }
@@ -229,11 +247,10 @@ static void every_set_covers_edges_the_same(void)
 /* The hole of a ring is what its inner circle covers, however large the outer one is. */
 static void the_hole_of_a_large_ring_is_as_exact_as_a_circle(void)
 {
-    const char *names[] = {"scalar", "sse2", "avx2", "avx512", "neon"};
     const float outers[] = {40, 500, 1500, 3000, 8000};
     uint64_t seed = 46;
-    for (int n = 0; n < 5; n++) {
-        const gesso_kernels *k = gesso_kernels_named(names[n]);
+    for (int n = 0; n < SETS; n++) {
+        const gesso_kernels *k = gesso_kernels_named(set_names[n]);
         for (int round = 0; k && round < 300; round++) {
             float x[16], y[16], ring[16], circle[16], r = 3 + (float)(random_next(&seed) % 2000) / 100;
             for (int i = 0; i < 16; i++) {
@@ -250,12 +267,11 @@ static void the_hole_of_a_large_ring_is_as_exact_as_a_circle(void)
 
 static void every_set_finds_the_same_places_in_gradients(void)
 {
-    const char *names[] = {"sse2", "avx2", "avx512", "neon"};
     const gesso_kernels *reference = gesso_kernels_named("scalar");
     uint64_t seed = 47;
     int32_t expected[300], found[300];
-    for (int n = 0; n < 4; n++) {
-        const gesso_kernels *k = gesso_kernels_named(names[n]);
+    for (int n = 1; n < SETS; n++) {
+        const gesso_kernels *k = gesso_kernels_named(set_names[n]);
         for (int round = 0; k && round < 500; round++) {
             float v[8];
             for (int i = 0; i < 8; i++) v[i] = (float)(random_next(&seed) % 20000) / 10000 - 1;
@@ -275,10 +291,9 @@ static void every_set_finds_the_same_places_in_gradients(void)
 /* Of any length, from any place in a line of the cache, and nothing beside it. */
 static void every_set_fills_just_what_it_should(void)
 {
-    const char *names[] = {"scalar", "sse2", "avx2", "avx512", "neon"};
     static uint32_t pixels[420];
-    for (int n = 0; n < 5; n++) {
-        const gesso_kernels *k = gesso_kernels_named(names[n]);
+    for (int n = 0; n < SETS; n++) {
+        const gesso_kernels *k = gesso_kernels_named(set_names[n]);
         for (size_t begin = 1; k && begin < 17; begin++)
             for (size_t count = 0; count < 340; count += count < 140 ? 1 : 37) {
                 memset(pixels, 0, sizeof pixels);
@@ -290,11 +305,10 @@ static void every_set_fills_just_what_it_should(void)
 
 static void every_set_weighs_the_same(void)
 {
-    const char *names[] = {"sse2", "avx2", "avx512", "neon"};
     const gesso_kernels *reference = gesso_kernels_named("scalar");
     uint64_t seed = 23;
-    for (int n = 0; n < 4; n++) {
-        const gesso_kernels *k = gesso_kernels_named(names[n]);
+    for (int n = 1; n < SETS; n++) {
+        const gesso_kernels *k = gesso_kernels_named(set_names[n]);
         if (!k) continue;
         for (int count = 1; count < 140; count++) {
             uint8_t samples[5 * 160];
@@ -339,6 +353,7 @@ const check_test kernel_set_tests[] = {
     TEST(every_set_fills_just_what_it_should, "every instruction set fills just what it should"),
     TEST(every_set_finds_the_same_places_in_gradients, "every instruction set finds the same places in gradients"),
     TEST(the_hole_of_a_large_ring_is_as_exact_as_a_circle, "the hole of a large ring is as exact as a circle"),
+    TEST(every_set_makes_bytes_of_coverage, "every instruction set makes bytes of coverage"),
     TEST(every_set_covers_edges_the_same, "every instruction set covers edges the same"),
     TEST(every_set_weighs_the_same, "every instruction set weighs the same"),
     TEST(over_rounds_as_pixman_does, "source-over rounds as pixman does"),

@@ -4,7 +4,7 @@ int check_failures;
 
 int main(void)
 {
-    const check_test *suites[] = {bitmap_tests, composite_tests, context_tests, blend_tests, codec_tests, blob_tests,
+    const check_test *suites[] = {bitmap_tests, composite_tests, context_tests, context_limits_tests, blend_tests, codec_tests, blob_tests,
                                   blob_bytes_tests, band_tests, kernel_tests, kernel_set_tests,
                                   kernel_picture_tests, parts_tests};
     int passed = 0, failed = 0;

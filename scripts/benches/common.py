@@ -32,8 +32,8 @@ def build(project, bench_sources, library, packages, folders=("CSources/CGesso",
         sources += sorted((project / folder).glob("*.c"))
         includes += [f"-I{project / folder}", f"-I{project / folder}/include"]
     # Calls within it are direct, as they are in a release, where only the API is visible.
-    command = ["clang", "-std=gnu11", "-O2", "-fPIC", "-shared", "-Wl,-Bsymbolic", "-fuse-ld=lld", *includes, *map(str, sources), *flags,
-               "-lm", "-pthread", "-o", str(library)]
+    command = ["clang", "-std=gnu11", "-O2", "-fPIC", "-shared", "-Wl,-Bsymbolic", "-fuse-ld=lld", *includes,
+               *map(str, sources), *flags, "-lm", "-pthread", "-o", str(library)]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode:
         fail(f"the bench does not compile\n{result.stderr}")

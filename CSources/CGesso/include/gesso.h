@@ -40,8 +40,8 @@ extern "C" {
 /* The version of the library that runs, as major * 10000 + minor * 100 + patch. Thread-safety: any thread. */
 GESSO_API uint32_t gesso_version(void);
 
-/* The instruction set that the loops over pixels use: "avx512", "avx2", "sse2", "neon" or "scalar". The environment variable
- * GESSO_SIMD forces one, if the processor has it. Ownership: static. Since 0.1. */
+/* The instruction set that the loops over pixels use: "avx512", "avx2", "sse2", "neon" or "scalar". The environment
+ * variable GESSO_SIMD forces one, if the processor has it. Ownership: static. Since 0.1. */
 GESSO_API const char *gesso_cpu_features(void);
 
 /* ---- Status ------------------------------------------------------------------------------------------------- */

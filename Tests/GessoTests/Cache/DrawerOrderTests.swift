@@ -245,6 +245,19 @@ struct DrawerOrderTests {
     #expect(order.value == ["a", "b"])
   }
 
+  @Test("tells all who wait for one bitmap in the order in which they came, also when some have gone")
+  func waiters() async {
+    let (drawer, gate) = await heldUp(), told = Box<[Int]>([])
+    let tasks = (0..<6).map { number in
+      drawer.draw(recorded("a")) { outcome in if outcome.bitmap != nil { told.update { $0.append(number) } } }
+    }
+    tasks[0].cancel()
+    tasks[3].cancel()
+    gate.open()
+    #expect(await eventually { !drawer.isBusy && told.value.count == 4 })
+    #expect(told.value == [1, 2, 4, 5])
+  }
+
   @Test("is freed when nobody needs it, also after a request that was cancelled in its queue")
   func freed() async {
     weak var freed: CachedDrawer?

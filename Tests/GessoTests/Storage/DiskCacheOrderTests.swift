@@ -167,8 +167,9 @@ struct DiskCacheOrderTests {
       let before = try Data(contentsOf: kept)
       _ = try DiskCache.testing(directory).statistics()
       #expect(try Data(contentsOf: index) != before)
-      // Removals that it kept while it was rebuilt may be taken out of it yet.
-      #expect(try Data(contentsOf: kept).count == before.count)
+      // Removals that it kept while it was rebuilt may be taken out of its table yet, which comes after limits and numbers.
+      let after = try Data(contentsOf: kept)
+      #expect(after.count == before.count && after.prefix(128) == before.prefix(128))
     }
   }
 

@@ -29,7 +29,7 @@ final class Gate: Sendable {
   func open() { semaphore.signal() }
   /// Fails rather than hang for ever. It takes long to: on a busy machine, whoever opens may come late.
   func wait() {
-    if semaphore.wait(timeout: .now() + 600) == .timedOut { Issue.record("nobody opened the gate") }
+    if semaphore.wait(timeout: .now() + 300) == .timedOut { Issue.record("nobody opened the gate") }
     semaphore.signal()
   }
 }

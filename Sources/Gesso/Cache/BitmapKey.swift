@@ -84,6 +84,14 @@ public struct BitmapKey: Hashable, Sendable {
     text.withUTF8 { bytes.append(contentsOf: $0) }
   }
 
+  /// The whole key as stores keep it.
+  var bytes: [UInt8] {
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(128)
+    append(to: &bytes)
+    return bytes
+  }
+
   /// The hash by which tables look it up.
   var hashValue64: UInt64 { parts.hash.low }
 

@@ -42,6 +42,9 @@ struct DiskCacheFaultTests {
     for name in ["a.1", "b.1"] where (try? await cache.remove(storeKey(name))) != nil { expected.remove(name) }
     if (try? await cache.removeAll(.prefix("b.7"))) != nil { expected.remove("b.7") }
     for round in 0..<3 { await put(names(40, "c\(round)"), 1) }
+    // So many that they are looked after together; half of them are not there.
+    let many = names(40, "c2") + names(40, "absent")
+    if (try? await cache.remove(many.map(storeKey))) != nil { for name in many { expected.remove(name) } }
     for name in names(8, "a") { _ = try? cache.blobNow(for: storeKey(name)) }
     for round in 3..<7 { await put(names(40, "c\(round)"), 1) }
     await put(["a.5"], 3)

@@ -1,40 +1,105 @@
 import Foundation
 
-/// Removing what is selected, and what has expired.
+/// Removing keys.
 extension CacheWriter {
-  func remove(_ selection: KeySelection, in directory: CacheDirectory) throws(FileFailure) {
-    if selection == .all { return try removeAll(in: directory) }
-    // While the index is being rebuilt, it does not know all records.
-    var isRebuilding = try state(of: directory).isRebuilding
-    try directory.index.forEachPart { placed throws(FileFailure) in
-      var removals: [StoredRecord] = []
-      for placed in placed {
-        if let key = try key(of: placed.slot, in: directory, if: selection) {
-          removals.append(StoredRecord(removing: key, hash: placed.slot.hash))
-        }
+  /// Bytes of records that are written at once.
+  private static let mostBytes = 1 << 20
+  /// Keys that are removed while others wait.
+  private static let mostRemovals = 4096
+
+  /// Removes keys, in the order of the index's pages: those of one page are found and emptied together.
+  /// - Parameters:
+  ///   - hashes: their names in the index.
+  ///   - key: the bytes of one of them.
+  /// - Returns: whether the index is being rebuilt.
+  @discardableResult
+  func remove(
+    _ hashes: [KeyHash], in directory: CacheDirectory, key: (Int) -> [UInt8]
+  ) throws(FileFailure) -> Bool {
+    let order = hashes.indices.map { (page: directory.index.page(of: hashes[$0]), number: $0) }
+      .sorted { $0.page < $1.page }
+    var rest = order[...]
+    var isRebuilding = false
+    while let first = rest.first {
+      var pages = [first.page]
+      let part = rest.prefix(Self.mostRemovals).prefix { page, _ in
+        if page != pages.last, pages.count < IndexPages.most { pages.append(page) }
+        return page == pages.last
       }
-      isRebuilding = try write(removals, to: directory) || isRebuilding
+      rest = rest[part.endIndex...]
+      try directory.exclusively { () throws(FileFailure) in
+        var state = try beginWriting(to: directory)
+        isRebuilding = state.isRebuilding || isRebuilding
+        try remove(part.map { ($0.page, hashes[$0.number], $0.number) }, of: pages, key, &state, in: directory)
+      }
+      if isOver { try? shrink() }
     }
-    guard isRebuilding else { return }
-    for number in try directory.segmentNumbers() {
-      guard let segment = try directory.segment(number) else { continue }
-      var removals: [StoredRecord] = []
-      _ = try segment.forEachRecord { (record, key, _) throws(FileFailure) in
-        if record.kind == .blob, let stored = StoredKey(key), selection.contains(stored) {
-          removals.append(StoredRecord(removing: Array(key), hash: core.options.rehash(stored.hash)))
-        }
-        return true
+    return isRebuilding
+  }
+
+  /// Removes some of the keys, those of some pages. For those who hold the lock of the cache.
+  private func remove(
+    _ keys: [(page: Int, hash: KeyHash, number: Int)], of pages: [Int], _ key: (Int) -> [UInt8],
+    _ state: inout IndexFile.State, in directory: CacheDirectory
+  ) throws(FileFailure) {
+    // What a complete index does not know is not there.
+    let known = state.isRebuilding ? nil : try IndexPages(pages, of: directory.index)
+    var (records, length, page, change) = ([StoredRecord](), 0, 0, 0)
+    for (number, hash, place) in keys {
+      if let known {
+        while pages[page] != number { page += 1 }
+        guard let count = known.free(hash, inPage: page) else { continue }
+        change -= count
       }
-      _ = try write(removals, to: directory)
+      records.append(StoredRecord(removing: key(place), hash: hash))
+      length += records.last!.record.paddedLength
+      if length >= Self.mostBytes {
+        try append(records, &state, in: directory)
+        (records, length) = ([], 0)
+      }
+    }
+    try append(records, &state, in: directory)
+    // After the segment says so.
+    try known?.write()
+    state.count += change
+    try directory.index.write(state)
+  }
+
+  func remove(_ keys: [BitmapKey], in directory: CacheDirectory) throws(FileFailure) {
+    try remove(keys.map { core.options.rehash($0.storeHash) }, in: directory) { keys[$0].bytes }
+  }
+
+  func remove(_ selection: StagedChanges.Selection, in directory: CacheDirectory) throws(FileFailure) {
+    switch selection {
+    case .keys(let keys, _): try remove(keys, in: directory)
+    case .selected(.all): try removeAll(in: directory)
+    case .selected(let selection): try remove(selection, in: directory)
     }
   }
 
-  /// Returns whether the index is being rebuilt.
-  private func write(_ removals: [StoredRecord], to directory: CacheDirectory) throws(FileFailure) -> Bool {
-    try directory.exclusively { () throws(FileFailure) in
-      var state = try beginWriting(to: directory)
-      if !removals.isEmpty { try append(removals, &state, in: directory) }
-      return state.isRebuilding
+  /// Removes all keys that are selected, by a look at each.
+  private func remove(_ selection: KeySelection, in directory: CacheDirectory) throws(FileFailure) {
+    // While the index is being rebuilt, it does not know all records.
+    var isRebuilding = try state(of: directory).isRebuilding
+    try directory.index.forEachPart { placed throws(FileFailure) in
+      var removals: [(hash: KeyHash, key: [UInt8])] = []
+      for placed in placed {
+        if let key = try key(of: placed.slot, in: directory, if: selection) { removals.append((placed.slot.hash, key)) }
+      }
+      isRebuilding = try remove(removals.map(\.hash), in: directory) { removals[$0].key } || isRebuilding
+    }
+    if !isRebuilding { isRebuilding = try state(of: directory).isRebuilding }
+    guard isRebuilding else { return }
+    for number in try directory.segmentNumbers() {
+      guard let segment = try directory.segment(number) else { continue }
+      var removals: [(hash: KeyHash, key: [UInt8])] = []
+      _ = try segment.forEachRecord { (record, key, _) throws(FileFailure) in
+        if record.kind == .blob, let stored = StoredKey(key), selection.contains(stored) {
+          removals.append((core.options.rehash(stored.hash), Array(key)))
+        }
+        return true
+      }
+      try remove(removals.map(\.hash), in: directory) { removals[$0].key }
     }
   }
 

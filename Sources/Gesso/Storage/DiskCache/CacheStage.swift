@@ -89,7 +89,7 @@ final class CacheStage: Sendable {
   /// - Parameter finish: called once, when that is done, or has failed.
   func remove(_ keys: [BitmapKey], finish: @escaping @Sendable (FileFailure?) -> Void) {
     change { state in
-      for key in keys { state.changes.remove(key) }
+      state.changes.remove(keys)
       state.wait(finish)
     }
   }
@@ -102,7 +102,7 @@ final class CacheStage: Sendable {
 
   func removeAll(_ selection: KeySelection, finish: @escaping @Sendable (FileFailure?) -> Void) {
     change { state in
-      state.changes.removeAll(selection)
+      state.changes.removeAll(.selected(selection))
       state.wait(finish)
     }
   }

@@ -78,7 +78,19 @@ final class CacheWriter {
     if isOver { try? shrink() }
     for selection in batch.selections { try remove(selection.selection, in: directory) }
     if !batch.damaged.isEmpty { try forget(batch.damaged, in: directory) }
-    var rest = batch.changes.map { StoredRecord($0, core.options) }[...]
+    // Limits may have become known after it was put.
+    let isTooLarge = { (change: StagedChanges.Change) in
+      (change.blob?.bytes.count ?? 0) > directory.index.limits.byteCount / 4
+    }
+    for change in batch.blobs where isTooLarge(change) { core.stage.countDropped() }
+    try remove((batch.removals + batch.blobs.filter(isTooLarge)).map(\.key), in: directory)
+    try put(batch.blobs.filter { !isTooLarge($0) }, in: directory)
+  }
+
+  private func put(_ changes: [StagedChanges.Change], in directory: CacheDirectory) throws(FileFailure) {
+    var rest = changes.compactMap { change in
+      change.blob.map { StoredRecord($0, key: change.key.bytes, hash: core.options.rehash(change.key.storeHash)) }
+    }[...]
     while !rest.isEmpty {
       // No more than a segment at a time, and then there is room for the next.
       var (length, count) = (0, 0)

@@ -75,11 +75,8 @@ public final class DiskCache: BlobStore {
   }
 
   private func read(_ key: BitmapKey) throws(StorageError) -> Data? {
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(128)
-    key.append(to: &bytes)
     do throws(FileFailure) {
-      let (directory, found) = try look(core.options.rehash(key.storeHash), bytes)
+      let (directory, found) = try look(core.options.rehash(key.storeHash), key.bytes)
       switch found {
       case .blob(let blob, let place):
         core.counters.hits.increment()

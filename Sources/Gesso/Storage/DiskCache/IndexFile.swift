@@ -193,7 +193,7 @@ final class IndexFile: Sendable {
   // MARK: Slots
 
   /// The two buckets of a key, of one page.
-  private func buckets(of hash: KeyHash) -> (Int, Int) {
+  func buckets(of hash: KeyHash) -> (Int, Int) {
     let count = UInt64(Self.bucketsPerPage)
     let page = hash.low % (UInt64(bucketCount) / count) * count
     let first = hash.high % count
@@ -201,7 +201,10 @@ final class IndexFile: Sendable {
     return (Int(page + first), Int(page + second))
   }
 
-  private func offset(ofSlot place: Int) -> Int64 { Int64(Self.headLength + place * IndexSlot.length) }
+  /// The page of a key.
+  func page(of hash: KeyHash) -> Int { buckets(of: hash).0 / Self.bucketsPerPage }
+
+  func offset(ofSlot place: Int) -> Int64 { Int64(Self.headLength + place * IndexSlot.length) }
 
   /// Reads some buckets.
   private func read<Result>(
@@ -209,12 +212,19 @@ final class IndexFile: Sendable {
   ) throws(FileFailure) -> Result {
     let length = buckets.count * Self.bucketLength
     return try withUnsafeTemporaryAllocation(byteCount: length, alignment: 64) { bytes throws(FileFailure) -> Result in
-      let first = offset(ofSlot: buckets.lowerBound * Self.slotsPerBucket)
-      let count = try check(operations.readAll(file.number, into: bytes, at: first), "read", Self.name)
-      // Somebody has cut it off.
-      guard count == length else { throw FileFailure("read", Self.name, -Int(EBADMSG)) }
+      try read(bytes, at: offset(ofSlot: buckets.lowerBound * Self.slotsPerBucket))
       return try body(UnsafeRawBufferPointer(bytes))
     }
+  }
+
+  func read(_ bytes: UnsafeMutableRawBufferPointer, at offset: Int64) throws(FileFailure) {
+    let count = try check(operations.readAll(file.number, into: bytes, at: offset), "read", Self.name)
+    // Somebody has cut it off.
+    guard count == bytes.count else { throw FileFailure("read", Self.name, -Int(EBADMSG)) }
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(FileFailure) {
+    try check(operations.writeAll(file.number, bytes, at: offset), "write", Self.name)
   }
 
   /// Gives the bytes of each slot of a key's two buckets.

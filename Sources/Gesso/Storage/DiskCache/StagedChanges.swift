@@ -20,6 +20,8 @@ struct StagedChanges {
   static let batchCount = 32
   static let batchBytes = 1 << 20
   private static let batchRemovals = 1024
+  /// So many keys that are removed at once are looked after together, and not each for itself.
+  private static let manyKeys = 64
   /// Keys that are remembered as removed while that cannot be written.
   private static let mostRemovals = 100_000
 
@@ -32,10 +34,27 @@ struct StagedChanges {
     let due: Int
   }
 
-  /// What is to be done in one go: selections are removed first, and what is changed came after them.
+  /// What is removed at once.
+  enum Selection: Sendable {
+    case selected(KeySelection)
+    /// In the order in which they are in memory, and to look one up.
+    case keys([BitmapKey], Set<BitmapKey>)
+
+    func contains(_ key: BitmapKey) -> Bool {
+      switch self {
+      case .selected(let selection): selection.contains(key.identity)
+      case .keys(_, let keys): keys.contains(key)
+      }
+    }
+
+    fileprivate var keyCount: Int { if case .keys(let keys, _) = self { keys.count } else { 0 } }
+  }
+
+  /// What is to be done in one go: selections are removed first, and what is changed came after them. No key is there twice.
   struct Batch: Sendable {
-    var selections: [(selection: KeySelection, version: Int)] = []
-    var changes: [Change] = []
+    var selections: [(selection: Selection, version: Int)] = []
+    var blobs: [Change] = []
+    var removals: [Change] = []
     var damaged: [PlacedSlot] = []
   }
 
@@ -44,7 +63,7 @@ struct StagedChanges {
   private var order: ArraySlice<(key: BitmapKey, due: Int)> = []
   /// Blobs, the oldest first; some may be written, or replaced.
   private var blobs: ArraySlice<(key: BitmapKey, version: Int)> = []
-  private var selections: [(selection: KeySelection, version: Int)] = []
+  private var selections: [(selection: Selection, version: Int)] = []
   private var damaged: [PlacedSlot] = []
   private(set) var version = 0
   private(set) var byteCount = 0
@@ -63,7 +82,7 @@ struct StagedChanges {
   /// What is known of a key that the disk does not know yet; `nil`: nothing.
   func change(of key: BitmapKey) -> Data?? {
     if let change = changes[key] { return .some(change.blob?.bytes) }
-    return selections.contains { $0.selection.contains(key.identity) } ? .some(nil) : .none
+    return selections.contains { $0.selection.contains(key) } ? .some(nil) : .none
   }
 
   mutating func put(_ blob: StagedBlob, for key: BitmapKey) {
@@ -74,7 +93,10 @@ struct StagedChanges {
     }
   }
 
-  mutating func remove(_ key: BitmapKey) { set(key, nil) }
+  mutating func remove(_ keys: [BitmapKey]) {
+    if keys.count >= Self.manyKeys { return removeAll(.keys(keys, Set(keys))) }
+    for key in keys { set(key, nil) }
+  }
 
   /// Gives a blob up. Its key is removed, as what is on the disk is older.
   mutating func drop(_ key: BitmapKey) {
@@ -84,8 +106,8 @@ struct StagedChanges {
 
   mutating func countDropped() { dropped += 1 }
 
-  mutating func removeAll(_ selection: KeySelection) {
-    for (key, change) in changes where selection.contains(key.identity) {
+  mutating func removeAll(_ selection: Selection) {
+    for (key, change) in changes where selection.contains(key) {
       count(change, -1)
       changes[key] = nil
     }
@@ -121,22 +143,25 @@ struct StagedChanges {
   mutating func batch() -> Batch {
     var batch = Batch(selections: selections, damaged: damaged)
     damaged = []
-    var (bytes, blobs) = (0, 0)
+    var bytes = 0
     for (key, due) in order {
       guard let change = changes[key], change.due == due else { continue }
       if let blob = change.blob {
-        guard blobs < Self.batchCount, bytes == 0 || bytes + blob.bytes.count <= Self.batchBytes else { break }
-        (bytes, blobs) = (bytes + blob.bytes.count, blobs + 1)
+        guard batch.blobs.count < Self.batchCount, bytes == 0 || bytes + blob.bytes.count <= Self.batchBytes
+        else { break }
+        bytes += blob.bytes.count
+        batch.blobs.append(change)
+      } else {
+        batch.removals.append(change)
+        if batch.removals.count >= Self.batchRemovals { break }
       }
-      batch.changes.append(change)
-      if batch.changes.count >= Self.batchRemovals { break }
     }
     return batch
   }
 
   /// A batch is written.
   mutating func finish(_ batch: Batch) {
-    for change in batch.changes {
+    for change in [batch.blobs, batch.removals].joined() {
       // What was asked for meanwhile is still to be done.
       guard let current = changes[change.key], current.due <= change.version else { continue }
       guard current.version == change.version else {
@@ -161,6 +186,9 @@ struct StagedChanges {
   mutating func fail(_ batch: Batch) {
     damaged += batch.damaged
     // So many removals that wait are not remembered one by one: all is forgotten, when it can be.
-    if changes.count - blobCount > Self.mostRemovals { removeAll(.all) }
+    let removals = selections.reduce(changes.count - blobCount) { $0 + $1.selection.keyCount }
+    guard removals > Self.mostRemovals else { return }
+    selections = []
+    removeAll(.selected(.all))
   }
 }

@@ -8,8 +8,6 @@ struct StoredRecord {
   let hash: KeyHash
   /// A removal that is written with its own sequence, for whoever rebuilds the index.
   var isCarried = false
-  /// Of a removal: the slot that goes.
-  fileprivate var known: PlacedSlot?
 
   /// A record as it was found.
   init(_ record: BlobRecord, key: [UInt8], blob: Data, hash: KeyHash) {
@@ -20,20 +18,10 @@ struct StoredRecord {
     self.init(BlobRecord(kind: .removal, key: key.count), key: key, blob: Data(), hash: hash)
   }
 
-  init(_ change: StagedChanges.Change, _ options: CacheOptions) {
-    var key: [UInt8] = []
-    key.reserveCapacity(128)
-    change.key.append(to: &key)
-    let record = change.blob.map { BlobRecord(key: key.count, blob: $0.bytes.count, hash: $0.hash) }
+  /// What is to be put under a key.
+  init(_ blob: StagedBlob, key: [UInt8], hash: KeyHash) {
     self.init(
-      record ?? BlobRecord(kind: .removal, key: key.count), key: key, blob: change.blob?.bytes ?? Data(),
-      hash: options.rehash(change.key.storeHash))
-  }
-
-  /// Forgets the blob: the key is removed.
-  mutating func becomeRemoval() {
-    blob = Data()
-    record = BlobRecord(kind: .removal, key: key.count)
+      BlobRecord(key: key.count, blob: blob.bytes.count, hash: blob.hash), key: key, blob: blob.bytes, hash: hash)
   }
 }
 
@@ -48,16 +36,6 @@ extension CacheWriter {
     var run: [StoredRecord] = []
     var runLength = 0
     for var record in records {
-      // Limits may have become known after it was put.
-      if record.blob.count > limits.byteCount / 4 {
-        record.becomeRemoval()
-        core.stage.countDropped()
-      }
-      // What the index does not know is not there, unless records are still to be found.
-      if record.record.kind == .removal, !record.isCarried, !state.isRebuilding {
-        record.known = try directory.index.find(record.hash)
-        if record.known == nil { continue }
-      }
       if record.record.created == 0 {
         record.record.created = now
         let (expires, isLate) = now.addingReportingOverflow(limits.lifetimeSeconds)
@@ -88,24 +66,25 @@ extension CacheWriter {
     guard !records.isEmpty, let active else { return }
     // Before them, so that no other record ever has the sequence of one of them.
     try directory.index.write(state)
-    let heads = records.reduce(0) { $0 + BlobRecord.headLength + $1.key.count + 8 }
-    try withUnsafeTemporaryAllocation(byteCount: heads, alignment: 8) { heads throws(FileFailure) in
+    // Heads and what pads records, in the order of the file: blobs come in between.
+    let length = records.reduce(0) { $0 + $1.record.paddedLength - $1.blob.count }
+    try withUnsafeTemporaryAllocation(byteCount: length, alignment: 8) { heads throws(FileFailure) in
       _ = heads.initializeMemory(as: UInt8.self, repeating: 0)
       var pieces: [iovec] = []
-      var place = 0
+      var (start, end) = (0, 0)
       for record in records {
-        let head = UnsafeMutableRawBufferPointer(
-          rebasing: heads[place..<place + BlobRecord.headLength + record.key.count])
+        let head = UnsafeMutableRawBufferPointer(rebasing: heads[end..<end + BlobRecord.headLength + record.key.count])
         UnsafeMutableRawBufferPointer(rebasing: head[BlobRecord.headLength...]).copyBytes(from: record.key)
         record.record.write(to: head)
-        pieces.append(iovec(iov_base: head.baseAddress, iov_len: head.count))
-        pieces.append(iovec(iov_base: nil, iov_len: record.blob.count))
-        place += head.count
-        // The bytes that pad it are zeros that come after its head.
-        pieces.append(
-          iovec(iov_base: heads.baseAddress! + place, iov_len: record.record.paddedLength - record.record.length))
-        place += 8
+        end += head.count
+        if !record.blob.isEmpty {
+          pieces.append(iovec(iov_base: heads.baseAddress! + start, iov_len: end - start))
+          pieces.append(iovec(iov_base: nil, iov_len: record.blob.count))
+          start = end
+        }
+        end += record.record.paddedLength - record.record.length
       }
+      pieces.append(iovec(iov_base: heads.baseAddress! + start, iov_len: end - start))
       let result = withPointers(to: records[...], 1, &pieces) {
         $0.withUnsafeMutableBufferPointer {
           operations.writeAll(active.segment.file.number, $0, at: Int64(active.position))
@@ -125,10 +104,9 @@ extension CacheWriter {
     to records: ArraySlice<StoredRecord>, _ piece: Int, _ pieces: inout [iovec], _ body: (inout [iovec]) -> Int
   ) -> Int {
     guard let next = records.firstIndex(where: { !$0.blob.isEmpty }) else { return body(&pieces) }
-    let piece = piece + 3 * (next - records.startIndex)
     return records[next].blob.withUnsafeBytes { bytes in
       pieces[piece].iov_base = UnsafeMutableRawPointer(mutating: bytes.baseAddress)
-      return withPointers(to: records[(next + 1)...], piece + 3, &pieces, body)
+      return withPointers(to: records[(next + 1)...], piece + 2, &pieces, body)
     }
   }
 
@@ -138,12 +116,8 @@ extension CacheWriter {
   ) throws(FileFailure) {
     let index = directory.index
     let slot = IndexSlot(record.record, hash: record.hash, segment: active!.segment.number, offset: offset)
-    // A complete index has no removals.
-    if slot.isRemoval, !state.isRebuilding {
-      guard let placed = record.known else { return }
-      if !placed.slot.isRemoval { state.count -= 1 }
-      return try index.free(placed.place)
-    }
+    // A complete index has no removals: who writes one empties the key's slot.
+    if slot.isRemoval, !state.isRebuilding { return }
     switch try index.insert(slot, isFound: record.isCarried, isRebuilding: state.isRebuilding) {
     case .done(let change, let evicts):
       state.count += change

@@ -88,6 +88,15 @@ static bool lz4_may_win(const gesso_band *band, size_t best, uint8_t *room)
     return packed > 0 && (double)packed * (double)raw < (double)best * (double)piece;
 }
 
+/* Operations are slower to read than the other ways, which is worth it where all is little; and where masks take about two
+ * bytes a literal, they do not get to much less. */
+static bool may_be_operations(const gesso_band *band, gesso_blob_level level, size_t best, size_t literals)
+{
+    enum { FEW = 48 * 48 };
+    if (band->pixel_size != 4) return false;
+    return level == GESSO_BLOB_SMALL || (band->count <= FEW && best * 4 > literals * 9);
+}
+
 size_t gesso_band_encode(
     const gesso_band *band, gesso_blob_level level, uint8_t *scratch, uint8_t *out, gesso_band_mode *mode)
 {
@@ -98,7 +107,7 @@ size_t gesso_band_encode(
         return band->pixel_size;
     }
     *mode = GESSO_BAND_STORED;
-    size_t best = raw, capacity = raw - 1;
+    size_t best = raw, capacity = raw - 1, literals = 0;
     uint8_t *tried = scratch + way_scratch(band->count, band->width);
     /* In rows of less than a group, a group would have its own pixels above it. */
     enum { FEW = 1024 }; /* pixels: with so few, all ways are tried */
@@ -106,7 +115,8 @@ size_t gesso_band_encode(
     bool may_repeat = !has_ways || tries_all;
     if (has_ways) {
         sample s = take_sample(band);
-        size_t length, literals = band->count;
+        size_t length;
+        literals = band->count;
         bool is_photo = s.literals * 5 > s.pixels * 4;
         if (!is_photo || tries_all) {
             length = gesso_masks_encode(band, level, scratch, out, capacity, &literals);
@@ -125,6 +135,10 @@ size_t gesso_band_encode(
     if (may_repeat) {
         size_t length = gesso_lz4_pack(band->pixels, raw, level, tried, best - 1);
         if (length < raw) keep_smaller(out, &best, mode, tried, length, GESSO_BAND_LZ4);
+    }
+    if (may_be_operations(band, level, best, literals)) {
+        size_t most = level == GESSO_BLOB_SMALL ? best : best - best / 20; /* a little is not worth it */
+        keep_smaller(out, &best, mode, tried, gesso_operations_encode(band, tried, most), GESSO_BAND_OPERATIONS);
     }
     if (*mode == GESSO_BAND_STORED) memcpy(out, band->pixels, raw);
     return best;
@@ -166,6 +180,9 @@ bool gesso_band_decode(
                    mode == GESSO_BAND_LONG_MASKS, in, length, scratch, (uint32_t *)pixels, width, count, is_opaque);
     case GESSO_BAND_FILTER:
         return has_ways && gesso_filter_decode(in, length, scratch, (uint32_t *)pixels, width, count, is_opaque);
+    case GESSO_BAND_OPERATIONS:
+        return pixel_size == 4 && gesso_operations_decode(in, length, (uint32_t *)pixels, width, count)
+            && (!is_opaque || all_opaque(pixels, count));
     default:
         return false;
     }

@@ -7,7 +7,7 @@
 
 typedef enum gesso_band_mode {
     GESSO_BAND_STORED = 0, GESSO_BAND_SOLID = 1, GESSO_BAND_LZ4 = 2, GESSO_BAND_LONG_MASKS = 3, GESSO_BAND_FILTER = 4,
-    GESSO_BAND_MASKS = 5, GESSO_BAND_MODES
+    GESSO_BAND_MASKS = 5, GESSO_BAND_OPERATIONS = 6, GESSO_BAND_MODES
 } gesso_band_mode;
 
 /* A band's rows without padding. */
@@ -43,6 +43,9 @@ size_t gesso_filter_scratch(size_t count);
 size_t gesso_filter_encode(const gesso_band *band, uint8_t *scratch, uint8_t *out, size_t capacity);
 bool gesso_filter_decode(
     const uint8_t *in, size_t length, uint8_t *scratch, uint32_t *pixels, uint32_t width, size_t count, bool is_opaque);
+
+size_t gesso_operations_encode(const gesso_band *band, uint8_t *out, size_t capacity);
+bool gesso_operations_decode(const uint8_t *in, size_t length, uint32_t *pixels, uint32_t width, size_t count);
 
 /* What the colours of a palette take at most. */
 enum { GESSO_PALETTE_BYTES = 4 * (256 + 8) + 1 };

@@ -46,7 +46,8 @@ gesso_status gesso_blob_bands_get(
     gesso_status status = gesso_blob_read_header(&reader);
     if (!status) status = gesso_blob_check_table(&reader);
     if (!status && (first > h->band_count || count > h->band_count - first)) status = GESSO_INVALID_ARGUMENT;
-    static const char *const modes[GESSO_BAND_MODES] = {"stored", "solid", "lz4", "masks", "filter", "masks"};
+    static const char *const modes[GESSO_BAND_MODES] = {
+        "stored", "solid", "lz4", "masks", "filter", "masks", "operations"};
     for (uint32_t i = 0; !status && i < count; i++) {
         gesso_blob_entry entry = gesso_blob_entry_of(&reader, first + i);
         uint32_t row = (first + i) * h->rows_per_band, left = h->height - row;

@@ -216,7 +216,9 @@ gesso_status gesso_blob_check_table(gesso_blob_reader *reader)
         /* An end before the begin wraps, and is far over what there is. */
         if (entry.length > h->total - offset || entry.length > UINT32_MAX)
             return gesso_blob_refuse(reader, GESSO_CORRUPT, at + (is_old ? 8 : 1), "length of a band");
-        if (entry.mode >= GESSO_BAND_MODES || entry.mode == (is_old ? GESSO_BAND_MASKS : GESSO_BAND_LONG_MASKS))
+        bool is_known = is_old ? entry.mode <= GESSO_BAND_FILTER
+                               : entry.mode < GESSO_BAND_MODES && entry.mode != GESSO_BAND_LONG_MASKS;
+        if (!is_known)
             return gesso_blob_refuse(reader, GESSO_UNSUPPORTED, at + (is_old ? 12 : 0), "mode of a band");
         offset += entry.length;
     }

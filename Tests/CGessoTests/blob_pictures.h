@@ -7,7 +7,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-enum { KINDS = 11, KINDS_OF_VERSION_1 = 10 };
+enum { KINDS = 12, KINDS_OF_VERSION_1 = 10 };
 
 /* Pictures that different modes are for. */
 static inline gesso_bitmap *picture(int kind, uint32_t width, uint32_t height, gesso_format format)
@@ -39,6 +39,13 @@ static inline gesso_bitmap *picture(int kind, uint32_t width, uint32_t height, g
                 if (x % 8 > 4) break;
                 g = 2 * x + 3 * y, b = g + 40, r = (uint32_t)random_next(&seed) % 37, a = x % 3 ? 200 : 255;
                 break;
+            case 11: { /* a disc with a soft edge, and a slope on it */
+                int dx = 2 * (int)x - (int)width, dy = 2 * (int)y - (int)height, edge = (int)(width * width - width) * 3 / 4;
+                int inside = edge - dx * dx - dy * dy, soft = 2 * (int)width;
+                a = inside >= soft ? 255 : inside <= 0 ? 0 : (uint32_t)(inside * 255 / soft);
+                r = (a * (uint32_t)(90 + y / 3) + 127) / 255, g = (a * 120 + 127) / 255, b = (a * (uint32_t)(20 + x / 5) + 127) / 255;
+                break;
+            }
             case 7: a = random_next(&seed) % 5 ? 0 : 255, r = a; break;
             default: a = (uint32_t)random_next(&seed) & 255, g = a / 2, b = a; break;
             }

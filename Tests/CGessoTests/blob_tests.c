@@ -5,7 +5,7 @@
 static void every_picture_comes_back(void)
 {
     unsigned modes = 0;
-    const char *names[] = {"stored", "solid", "lz4", "masks", "filter"};
+    const char *names[] = {"stored", "solid", "lz4", "masks", "filter", "operations"};
     const uint32_t sizes[][2] = {{1, 1}, {1, 40}, {7, 9}, {8, 8}, {9, 31}, {33, 70}, {64, 64}, {300, 260}, {257, 600}};
     for (int kind = 0; kind < KINDS; kind++)
         for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
@@ -26,7 +26,7 @@ static void every_picture_comes_back(void)
                     CHECK_STATUS(gesso_blob_bands_get(blob, length, 0, info.band_count, bands), GESSO_OK);
                     for (uint32_t i = 0; i < info.band_count; i++) {
                         gesso_blob_band band = bands[i];
-                        for (unsigned m = 0; m < 5; m++)
+                        for (unsigned m = 0; m < 6; m++)
                             if (strcmp(band.mode, names[m]) == 0) modes |= 1u << m;
                         CHECK(band.first_row == rows);
                         rows += band.row_count;
@@ -36,7 +36,7 @@ static void every_picture_comes_back(void)
                     gesso_bitmap_release(bitmap);
                     gesso_free(blob);
                 }
-    CHECK(modes == 31); /* each mode was used */
+    CHECK(modes == 63); /* each mode was used */
 }
 
 static void rows_are_decoded_by_themselves(void)

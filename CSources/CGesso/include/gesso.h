@@ -518,7 +518,7 @@ GESSO_API gesso_status gesso_blob_verify(const uint8_t *bytes, size_t length, ge
 /* What one band is like. */
 typedef struct gesso_blob_band {
     size_t struct_size;
-    const char *mode; /* "stored", "solid", "lz4", "masks", "filter" */
+    const char *mode; /* "stored", "solid", "lz4", "masks", "filter", "operations" */
     uint32_t first_row, row_count;
     uint64_t offset, length; /* of its bytes in the blob */
 } gesso_blob_band;

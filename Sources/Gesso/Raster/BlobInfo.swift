@@ -5,7 +5,7 @@ import Foundation
 public struct BlobInfo: Hashable, Sendable {
   /// Full-width rows that are written down together, in the way that is smallest for them.
   public struct Band: Hashable, Sendable {
-    /// `stored`, `solid`, `lz4`, `masks` or `filter`: see the description of the format.
+    /// `stored`, `solid`, `lz4`, `masks`, `filter` or `operations`: see the description of the format.
     public let mode: String
     /// The first of its rows, and how many there are.
     public let rows: Range<Int>

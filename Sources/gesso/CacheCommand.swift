@@ -67,7 +67,11 @@ struct CacheCommand {
   /// A cache whose index knows all records.
   private func completeCache() async throws -> DiskCache {
     let cache = cache()
-    while try cache.statistics().isRebuilding {
+    while true {
+      let statistics = try cache.statistics()
+      guard statistics.isRebuilding else { break }
+      // Nobody may rebuild it here.
+      if statistics.isReadOnly { throw CacheFailure("\(directory): the index was lost, and nothing may be written") }
       Console.progress("\(directory): the index was lost, and is being rebuilt")
       try await Task.sleep(for: .milliseconds(20))
     }

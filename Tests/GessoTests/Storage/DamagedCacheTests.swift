@@ -157,6 +157,55 @@ struct DamagedCacheTests {
     }
   }
 
+  /// Operations by which all but the head of a segment cannot be read, once that is wished.
+  private func unreadable(_ segment: String, _ isArmed: Box<Bool>) -> FileOperations {
+    let bad = Box<Set<Int>>([])
+    var operations = FileOperations.system
+    operations.open = { folder, name, flags, mode in
+      let result = FileOperations.system.open(folder, name, flags, mode)
+      bad.update { if name == segment { $0.insert(result) } else { $0.remove(result) } }
+      return result
+    }
+    operations.readAt = { file, pieces, count, offset in
+      if isArmed.value, offset >= 64, bad.value.contains(Int(file)) { return -Int(EIO) }
+      return FileOperations.system.readAt(file, pieces, count, offset)
+    }
+    return operations
+  }
+
+  @Test("goes on where the segment cannot be read in which a process has died")
+  func unreadableUnfinished() async throws {
+    try await withTemporaryDirectory { parent in
+      let living = parent.appendingPathComponent("living"), directory = parent.appendingPathComponent("dead")
+      let writer = DiskCache.testing(living)
+      try await writer.fill(names(20))
+      // As it lies there while its writer is at work, which no copy's lock tells of.
+      try FileManager.default.copyItem(at: living, to: directory)
+      let cache = DiskCache.testing(directory, operations: unreadable("00000001.segment", Box(true)))
+      try await cache.fill(names(20, "new"))
+      #expect(try cache.found(names(20, "new")) == 20)
+      #expect(try cache.statistics().failure == nil)
+    }
+  }
+
+  @Test("forgets what is selected, and says what is damaged, though a segment cannot be read")
+  func unreadableSelection() async throws {
+    try await withTemporaryDirectory { directory in
+      let limits = DiskCacheLimits(byteCount: 2 << 20), isArmed = Box(false)
+      let cache = DiskCache.testing(
+        directory, limits: limits, operations: unreadable("00000001.segment", isArmed))
+      for round in 0..<3 { try await cache.fill(names(50, "r\(round)"), count: 4000) }
+      isArmed.update { $0 = true }
+      let found = try cache.verify()
+      #expect(found.damaged.contains { $0.hasPrefix("00000001.segment") } && found.intact > 0)
+      try await cache.removeAll(.prefix("r"))
+      try await cache.fill(["later"])
+      let next = DiskCache.testing(directory, limits: limits)
+      for round in 0..<3 { #expect(try next.found(names(50, "r\(round)"), count: 4000) == 0) }
+      #expect(try next.found(["later"]) == 1)
+    }
+  }
+
   @Test("does not count for ever what went with segments that somebody else removed")
   func removedSegments() async throws {
     try await withTemporaryDirectory { directory in

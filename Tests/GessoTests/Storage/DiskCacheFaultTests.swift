@@ -199,6 +199,12 @@ struct DiskCacheFaultTests {
       #expect(try cache.found(names(50, "r19"), count: 3000) == 50)
       let statistics = try cache.statistics()
       #expect(!statistics.isShared && statistics.byteCount <= Self.limits.byteCount + Self.limits.segmentLength)
+
+      // Nor does it wait for a lock to find lost records again.
+      try FileManager.default.removeItem(at: directory.appendingPathComponent("index"))
+      let next = DiskCache.testing(directory, limits: nil, operations: operations)
+      #expect(await eventually { (try? next.statistics().isRebuilding) == false })
+      #expect(try next.found(names(50, "r19"), count: 3000) == 50)
     }
   }
 

@@ -53,7 +53,13 @@ struct DiskCacheRebuildTests {
       case "empty": try index.edit { $0 = Data() }
       case "short": try index.edit { $0 = $0.prefix(10_000) }
       case "garbage": try index.edit { $0 = Data($0.map { ~$0 }) }
-      case "newer": try index.edit { $0[8] = 2 }
+      case "newer":
+        // With the right checksum: nothing else is wrong with it.
+        try index.edit { data in
+          data[8] += 1
+          let hash = data.prefix(56).withUnsafeBytes { BlobRecord.hash($0) }
+          data.replaceSubrange(56..<64, with: withUnsafeBytes(of: hash.littleEndian) { Data($0) })
+        }
       default: try index.edit { $0[64] ^= 1 }
       }
       if loss == "directory" { try FileManager.default.createDirectory(at: index, withIntermediateDirectories: false) }

@@ -94,6 +94,90 @@ struct DiskCacheRemovalTests {
     }
   }
 
+  @Test("stay within the quota, however long they are")
+  func longKeys() async throws {
+    try await withTemporaryDirectory { directory in
+      let limits = DiskCacheLimits(byteCount: 16 << 20, count: 200)
+      let most = Box(0)
+      var operations = FileOperations.system
+      operations.writeAt = { file, pieces, count, offset in
+        let result = FileOperations.system.writeAt(file, pieces, count, offset)
+        let bytes = directory.files(".segment").reduce(0) {
+          var information = stat()
+          return stat($1.path, &information) == 0 ? $0 + Int(information.st_size) : $0
+        }
+        most.update { $0 = max($0, bytes) }
+        return result
+      }
+      let cache = DiskCache.testing(directory, limits: limits, operations: operations)
+      let long = names(120).map { $0 + String(repeating: "x", count: 100_000) }
+      try await cache.fill(long, count: 10)
+      try await cache.remove(long.map(storeKey))
+      #expect(try cache.found(long, count: 10) == 0)
+      #expect(most.value <= limits.byteCount + limits.segmentLength)
+    }
+  }
+
+  @Test("are remembered once, however often that is asked for while nothing can be written")
+  func again() async throws {
+    try await withTemporaryDirectory { directory in
+      let isBroken = Box(false)
+      var operations = FileOperations.system
+      operations.writeAt = { file, pieces, count, offset in
+        isBroken.value ? -Int(EIO) : FileOperations.system.writeAt(file, pieces, count, offset)
+      }
+      let cache = DiskCache.testing(directory, operations: operations)
+      try await cache.fill(names(3) + names(100, "x"))
+      isBroken.update { $0 = true }
+      let many = (names(100, "x") + names(20_000, "y")).map(storeKey)
+      for _ in 0..<6 {
+        await #expect(throws: StorageError.self) { try await cache.remove(many) }
+        await #expect(throws: StorageError.self) { try await cache.removeAll(.prefix("z")) }
+      }
+      #expect(try cache.found(names(3)) == 3 && cache.found(names(100, "x")) == 0)
+      isBroken.update { $0 = false }
+      try await cache.fill(["x.1"], version: 2)
+      let next = DiskCache.testing(directory)
+      #expect(try next.found(names(3)) == 3 && next.found(["x.1"], version: 2) == 1)
+      #expect(try next.found(names(100, "x").filter { $0 != "x.1" }) == 0)
+    }
+  }
+
+  @Test("or selected, are gone, though another process writes one of them anew at that moment")
+  func evictedMeanwhile() async throws {
+    try await withTemporaryDirectory { directory in
+      let limits = DiskCacheLimits(byteCount: 1 << 20)
+      let other = DiskCache.testing(directory, limits: limits)
+      try await other.fill(names(5, "used"), count: 2000)
+      for round in 0..<10 { try await other.fill(names(20, "r\(round)"), count: 3000) }
+      #expect(try other.found(names(5, "used"), count: 2000) == 5)
+      let isArmed = Box(false)
+      var operations = FileOperations.system
+      operations.open = { folder, name, flags, mode in
+        if isArmed.value, name == "00000001.segment" {
+          isArmed.update { $0 = false }
+          let done = DispatchSemaphore(value: 0)
+          Task {
+            var round = 10
+            while !directory.files("00000001.segment").isEmpty, round < 100 {
+              try? await other.fill(names(5, "r\(round)"), count: 3000)
+              round += 1
+            }
+            done.signal()
+          }
+          done.wait()
+        }
+        return FileOperations.system.open(folder, name, flags, mode)
+      }
+      let cache = DiskCache.testing(directory, limits: nil, operations: operations)
+      isArmed.update { $0 = true }
+      try await cache.removeAll(.prefix("used"))
+      #expect(!isArmed.value && directory.files("00000001.segment").isEmpty)
+      #expect(try other.statistics().reinserted > 0)
+      #expect(try other.found(names(5, "used"), count: 2000) == 0)
+    }
+  }
+
   @Test("are told apart from others whose hashes are half the same")
   func halfHashes() async throws {
     try await withTemporaryDirectory { directory in

@@ -221,6 +221,29 @@ struct DiskWriterQueueTests {
     }
   }
 
+  @Test("is not held up by a copy of what comes slowly, which can be cancelled while nothing comes")
+  func slowCopy() async throws {
+    try await withTemporaryDirectory { directory in
+      let writer = writer(directory), pipe = Pipe()
+      let copied = try CopiedFile(descriptor: pipe.fileHandleForReading.fileDescriptor)
+      let outcome = Box<DiskWriter.Outcome?>(nil)
+      let task = writer.write(copied, to: .documents, named: "slow") { result in outcome.update { $0 = result } }
+      try pipe.fileHandleForWriting.write(contentsOf: Data("begin".utf8))
+      // Its bytes are being written, and no more come.
+      #expect(await eventually { self.names(directory).contains { $0.hasSuffix(".tmp") } })
+      let saved = try await writer.write(Data("other".utf8), to: .documents, named: "other")
+      #expect(try Data(contentsOf: saved.url) == Data("other".utf8))
+      #expect(outcome.value == nil)
+      task.cancel()
+      #expect(await eventually { outcome.value != nil })
+      guard case .failure(.cancelled)? = outcome.value else {
+        Issue.record("not cancelled")
+        return
+      }
+      #expect(!names(directory).contains { $0.hasSuffix("slow") || $0.hasSuffix(".tmp") })
+    }
+  }
+
   @Test("syncs many documents with one directory, each of them and its name before it is reported")
   func batches() async throws {
     try await withTemporaryDirectory { directory in

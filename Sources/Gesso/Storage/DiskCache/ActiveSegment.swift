@@ -97,30 +97,44 @@ extension CacheWriter {
   ) throws(FileFailure) -> Bool {
     for number in numbers.reversed() where !complete.contains(number) {
       guard let segment = try claim(number, in: directory) else { continue }
-      let head = try segment.head()
-      if let head, head.sequence > state.sequence { state.sequence = head.sequence + (1 << 32) }
-      if let head, head.completeLength != 0 {
+      do throws(FileFailure) {
+        if try adopt(segment, length, capacity, &state, in: directory) { return true }
+      } catch {
+        // It stays as it is until its turn comes to go.
+        guard error.isUnreadable(segment) else { throw error }
         complete.insert(number)
-        continue
       }
-      let (end, count) = try segment.intactEnd()
-      guard let head, count > 0 else {
-        // What has no head may have records that the index knows.
-        if count == 0 {
-          _ = operations.unlink(directory.directory.number, segment.name)
-          directory.closeSegment(number)
-        }
-        complete.insert(number)
-        continue
-      }
-      let found = ActiveSegment(
-        segment: segment, capacity: max(capacity, end), sequence: head.sequence, position: end, count: count,
-        directory: directory)
-      active = found
-      if hasRoom(for: length, count: 1, state) { return true }
-      active = nil
-      try finish(found)
     }
+    return false
+  }
+
+  private func adopt(
+    _ segment: SegmentFile, _ length: Int, _ capacity: Int, _ state: inout IndexFile.State,
+    in directory: CacheDirectory
+  ) throws(FileFailure) -> Bool {
+    let head = try segment.head()
+    if let head, head.sequence > state.sequence { state.sequence = head.sequence + (1 << 32) }
+    if let head, head.completeLength != 0 {
+      complete.insert(segment.number)
+      return false
+    }
+    let (end, count) = try segment.intactEnd()
+    guard let head, count > 0 else {
+      // What has no head may have records that the index knows.
+      if count == 0 {
+        _ = operations.unlink(directory.directory.number, segment.name)
+        directory.closeSegment(segment.number)
+      }
+      complete.insert(segment.number)
+      return false
+    }
+    let found = ActiveSegment(
+      segment: segment, capacity: max(capacity, end), sequence: head.sequence, position: end, count: count,
+      directory: directory)
+    active = found
+    if hasRoom(for: length, count: 1, state) { return true }
+    active = nil
+    try finish(found)
     return false
   }
 

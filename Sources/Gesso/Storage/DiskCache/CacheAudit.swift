@@ -28,9 +28,15 @@ struct CacheAudit {
   }
 
   private func isIntact(_ slot: IndexSlot) throws(FileFailure) -> Bool {
-    guard let segment = try directory.segment(slot.segment),
-      try segment.length() >= Int(slot.offset) + slot.recordLength
-    else { return false }
+    guard let segment = try directory.segment(slot.segment) else { return false }
+    do throws(FileFailure) { return try isIntact(slot, in: segment) } catch {
+      guard error.isUnreadable(segment) else { throw error }
+      return false
+    }
+  }
+
+  private func isIntact(_ slot: IndexSlot, in segment: SegmentFile) throws(FileFailure) -> Bool {
+    guard try segment.length() >= Int(slot.offset) + slot.recordLength else { return false }
     var isIntact = false
     _ = try segment.forEachRecord(from: Int(slot.offset)) { (record, key, offset) throws(FileFailure) in
       isIntact =

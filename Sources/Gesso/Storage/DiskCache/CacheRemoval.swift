@@ -26,26 +26,33 @@ extension CacheWriter {
         if page != pages.last, pages.count < IndexPages.most { pages.append(page) }
         return page == pages.last
       }
-      rest = rest[part.endIndex...]
-      try directory.exclusively { () throws(FileFailure) in
+      let count = try directory.exclusively { () throws(FileFailure) in
         var state = try beginWriting(to: directory)
         isRebuilding = state.isRebuilding || isRebuilding
-        try remove(part.map { ($0.page, hashes[$0.number], $0.number) }, of: pages, key, &state, in: directory)
+        let keys = part.map { ($0.page, hashes[$0.number], $0.number) }
+        return try remove(keys, of: pages, key, &state, in: directory)
       }
+      rest = rest.dropFirst(count)
       if isOver { try? shrink() }
     }
     return isRebuilding
   }
 
-  /// Removes some of the keys, those of some pages. For those who hold the lock of the cache.
+  /// Removes some of the keys, those of some pages, as far as there is room for in a segment. For those who hold the lock of
+  /// the cache.
+  /// - Returns: how many of them.
   private func remove(
     _ keys: [(page: Int, hash: KeyHash, number: Int)], of pages: [Int], _ key: (Int) -> [UInt8],
     _ state: inout IndexFile.State, in directory: CacheDirectory
-  ) throws(FileFailure) {
+  ) throws(FileFailure) -> Int {
     // What a complete index does not know is not there.
     let known = state.isRebuilding ? nil : try IndexPages(pages, of: directory.index)
-    var (records, length, page, change) = ([StoredRecord](), 0, 0, 0)
+    let most = min(Self.mostBytes, directory.index.limits.segmentLength / 2)
+    var (records, length, page, change, done) = ([StoredRecord](), 0, 0, 0, 0)
     for (number, hash, place) in keys {
+      // And then there is room for the next.
+      if length >= most { break }
+      done += 1
       if let known {
         while pages[page] != number { page += 1 }
         guard let count = known.free(hash, inPage: page) else { continue }
@@ -53,16 +60,13 @@ extension CacheWriter {
       }
       records.append(StoredRecord(removing: key(place), hash: hash))
       length += records.last!.record.paddedLength
-      if length >= Self.mostBytes {
-        try append(records, &state, in: directory)
-        (records, length) = ([], 0)
-      }
     }
     try append(records, &state, in: directory)
     // After the segment says so.
     try known?.write()
     state.count += change
     try directory.index.write(state)
+    return done
   }
 
   func remove(_ keys: [BitmapKey], in directory: CacheDirectory) throws(FileFailure) {
@@ -84,7 +88,11 @@ extension CacheWriter {
     try directory.index.forEachPart { placed throws(FileFailure) in
       var removals: [(hash: KeyHash, key: [UInt8])] = []
       for placed in placed {
-        if let key = try key(of: placed.slot, in: directory, if: selection) { removals.append((placed.slot.hash, key)) }
+        switch try key(of: placed, in: directory, if: selection) {
+        case .selected(let key): removals.append((placed.slot.hash, key))
+        case .unreadable: core.stage.noteDamaged([placed])
+        case .other: break
+        }
       }
       isRebuilding = try remove(removals.map(\.hash), in: directory) { removals[$0].key } || isRebuilding
     }
@@ -93,34 +101,65 @@ extension CacheWriter {
     for number in try directory.segmentNumbers() {
       guard let segment = try directory.segment(number) else { continue }
       var removals: [(hash: KeyHash, key: [UInt8])] = []
-      _ = try segment.forEachRecord { (record, key, _) throws(FileFailure) in
-        if record.kind == .blob, let stored = StoredKey(key), selection.contains(stored) {
-          removals.append((core.options.rehash(stored.hash), Array(key)))
+      do throws(FileFailure) {
+        _ = try segment.forEachRecord { (record, key, _) throws(FileFailure) in
+          if record.kind == .blob, let stored = StoredKey(key), selection.contains(stored) {
+            removals.append((core.options.rehash(stored.hash), Array(key)))
+          }
+          return true
         }
-        return true
+      } catch {
+        // What cannot be read is not found again either.
+        guard error.isUnreadable(segment) else { throw error }
       }
       try remove(removals.map(\.hash), in: directory) { removals[$0].key }
     }
   }
 
-  /// The key of a slot's record if it is selected; `nil`: it is not, or there is no such record.
+  private enum Look {
+    case selected([UInt8])
+    case other
+    /// The disk cannot give it.
+    case unreadable
+  }
+
+  /// Whether a slot's record is selected, and its key.
   private func key(
-    of slot: IndexSlot, in directory: CacheDirectory, if selection: KeySelection
-  ) throws(FileFailure) -> [UInt8]? {
+    of placed: PlacedSlot, in directory: CacheDirectory, if selection: KeySelection
+  ) throws(FileFailure) -> Look {
     if case .key(var key) = selection {
       // All but one in 2⁶⁴ are known by their slots alone.
-      guard key.withUTF8({ BlobRecord.hash(UnsafeRawBufferPointer($0)) }) == slot.hash.identity else { return nil }
+      guard key.withUTF8({ BlobRecord.hash(UnsafeRawBufferPointer($0)) }) == placed.slot.hash.identity else {
+        return .other
+      }
     }
-    guard !slot.isRemoval, let segment = try directory.segment(slot.segment) else { return nil }
+    // What another process evicts at the moment it may have written anew: elsewhere, in the same slot.
+    var slot = placed.slot
+    for attempt in 0..<2 {
+      guard !slot.isRemoval else { return .other }
+      if let key = try key(of: slot, in: directory) {
+        guard let key else { return .unreadable }
+        return key.withUnsafeBytes { StoredKey($0).map { selection.contains($0) } ?? false } ? .selected(key) : .other
+      }
+      guard attempt == 0, let next = try directory.index.find(slot.hash) else { break }
+      directory.closeSegment(slot.segment)
+      slot = next.slot
+    }
+    return .other
+  }
+
+  /// The key of a slot's record; `nil`: the record is not there; `.some(nil)`: it cannot be read.
+  private func key(of slot: IndexSlot, in directory: CacheDirectory) throws(FileFailure) -> [UInt8]?? {
+    guard let segment = try directory.segment(slot.segment) else { return nil }
     var bytes = [UInt8](repeating: 0, count: BlobRecord.headLength + Int(slot.keyLength))
     let result = bytes.withUnsafeMutableBytes {
       operations.readAll(segment.file.number, into: $0, at: Int64(slot.offset))
     }
+    if result == -Int(EIO) { return .some(nil) }
     guard try check(result, "read", segment.name) == bytes.count,
       bytes.withUnsafeBytes({ BlobRecord(verifying: $0)?.sequence }) == slot.sequence
     else { return nil }
-    let key = Array(bytes[BlobRecord.headLength...])
-    return key.withUnsafeBytes { StoredKey($0).map { selection.contains($0) } ?? false } ? key : nil
+    return Array(bytes[BlobRecord.headLength...])
   }
 
   private func removeAll(in directory: CacheDirectory) throws(FileFailure) {

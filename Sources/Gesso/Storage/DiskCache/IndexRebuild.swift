@@ -15,8 +15,11 @@ struct IndexRebuild {
   /// Returns whether there is no more to be done: `false` after a failure, and while another process is at it.
   func run() -> Bool {
     if isOver { return true }
-    // One process does it. The lock goes with the file, or with the process.
-    guard options.operations.lock(directory.index.file.number, LOCK_EX | LOCK_NB) >= 0 else { return false }
+    // One process does it. The lock goes with the file, or with the process; where there are no locks, there is one process.
+    let lock = options.operations.uninterrupted {
+      options.operations.lock(directory.index.file.number, LOCK_EX | LOCK_NB)
+    }
+    if lock == -Int(EWOULDBLOCK) { return false }
     defer { _ = options.operations.lock(directory.index.file.number, LOCK_UN) }
     do throws(FileFailure) {
       // What is begun meanwhile is entered by those who write it.
@@ -55,7 +58,7 @@ struct IndexRebuild {
       }
     } catch {
       // What cannot be read is lost; and what was read of it is not.
-      guard error.code == EIO, error.name == segment.name else { throw error }
+      guard error.isUnreadable(segment) else { throw error }
     }
     return goesOn ? try enter(slots, of: segment) : false
   }

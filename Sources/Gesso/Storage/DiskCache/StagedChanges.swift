@@ -24,6 +24,7 @@ struct StagedChanges {
   private static let manyKeys = 64
   /// Keys that are remembered as removed while that cannot be written.
   private static let mostRemovals = 100_000
+  private static let mostSelections = 1000
 
   /// A key's newest value; `nil`: it is removed.
   struct Change: Sendable {
@@ -46,8 +47,6 @@ struct StagedChanges {
       case .keys(_, let keys): keys.contains(key)
       }
     }
-
-    fileprivate var keyCount: Int { if case .keys(let keys, _) = self { keys.count } else { 0 } }
   }
 
   /// What is to be done in one go: selections are removed first, and what is changed came after them. No key is there twice.
@@ -186,9 +185,20 @@ struct StagedChanges {
   mutating func fail(_ batch: Batch) {
     damaged += batch.damaged
     // So many removals that wait are not remembered one by one: all is forgotten, when it can be.
-    let removals = selections.reduce(changes.count - blobCount) { $0 + $1.selection.keyCount }
-    guard removals > Self.mostRemovals else { return }
-    selections = []
-    removeAll(.selected(.all))
+    // Nothing is being done now: what is removed more than once is remembered once.
+    var selected: [KeySelection] = [], keys: [BitmapKey] = [], known: Set<BitmapKey> = []
+    for (selection, _) in selections {
+      switch selection {
+      case .selected(let selection): if !selected.contains(selection) { selected.append(selection) }
+      case .keys(let list, _): for key in list where known.insert(key).inserted { keys.append(key) }
+      }
+    }
+    guard changes.count - blobCount + keys.count <= Self.mostRemovals, selected.count <= Self.mostSelections else {
+      selections = []
+      return removeAll(.selected(.all))
+    }
+    guard let version = selections.last?.version else { return }
+    selections = selected.map { (.selected($0), version) }
+    if !keys.isEmpty { selections.append((.keys(keys, known), version)) }
   }
 }

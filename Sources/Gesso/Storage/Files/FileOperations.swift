@@ -192,6 +192,9 @@ struct FileFailure: Error {
     (self.operation, self.name, code) = (operation, name, Int32(-result))
   }
 
+  /// Whether the disk cannot give what a segment has there: for good, mostly.
+  func isUnreadable(_ segment: SegmentFile) -> Bool { code == EIO && name == segment.name }
+
   func error(in directory: String) -> StorageError {
     .system(operation: operation, path: name.isEmpty ? directory : "\(directory)/\(name)", code: code)
   }

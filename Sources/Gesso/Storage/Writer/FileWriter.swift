@@ -147,6 +147,12 @@ public struct CopiedFile: Persistable {
     try FileBytes.read("/proc/self/fd/\(source.number)")
   }
 
+  /// Whether a pipe or socket has more, or has ended; waits a moment for that.
+  private func hasMore() -> Bool {
+    var polled = pollfd(fd: source.number, events: Int16(POLLIN), revents: 0)
+    return poll(&polled, 1, 50) != 0
+  }
+
   fileprivate func copy(
     to file: AtomicFile, _ task: WriteTask, _ operations: FileOperations
   ) throws(StorageError) -> Int {
@@ -163,6 +169,8 @@ public struct CopiedFile: Persistable {
         count = copied
       } else {
         isByKernel = false
+        // A pipe may be silent for long, and be cancelled meanwhile.
+        if !isFile, !hasMore() { continue }
         let result =
           isFile
           ? operations.readAll(source.number, into: buffer, at: Int64(done))

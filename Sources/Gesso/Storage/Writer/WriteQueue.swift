@@ -26,7 +26,9 @@ final class WriteQueue: Sendable {
 
     /// Durable ones are written together, if they are not so large that others would wait for them.
     fileprivate var isForBatch: Bool {
-      if case .write = work { location == .documents && byteCount <= WriteQueue.largestOfBatch } else { false }
+      // How long a copy takes nobody knows.
+      guard case .write(let value) = work, !(value is CopiedFile) else { return false }
+      return location == .documents && byteCount <= WriteQueue.largestOfBatch
     }
     fileprivate var file: File? { name.map { File(location: location, name: $0) } }
   }

@@ -91,12 +91,21 @@ extension CachedDrawer {
     case .remoteHit: counters.remoteHits.wrappingAdd(waiters.count, ordering: .relaxed)
     default: break
     }
-    let tell: @Sendable () -> Void = { [self] in
-      for waiter in waiters { waiter.deliver(outcome) }
+    // A draw block that has asked for this bitmap may hold locks, and must not be asked for by those who are told. Who only
+    // waits is told at once: a worker may not be free before this block has ended.
+    let isWithin = !DrawStack.isEmpty
+    var isLeft = false
+    for waiter in waiters {
+      if isWithin, !waiter.onlyWakes { isLeft = true } else { waiter.deliver(outcome) }
+    }
+    guard isLeft else {
+      jobs.withLock { $0.delivering -= 1 }
+      return outcome
+    }
+    workers.submit(priority: .veryHigh) { [self] in
+      for waiter in waiters where !waiter.onlyWakes { waiter.deliver(outcome) }
       jobs.withLock { $0.delivering -= 1 }
     }
-    // A draw block that has asked for this bitmap may hold locks, and must not be asked for by those who are told.
-    if DrawStack.isEmpty || waiters.isEmpty { tell() } else { workers.submit(priority: .veryHigh, tell) }
     return outcome
   }
 

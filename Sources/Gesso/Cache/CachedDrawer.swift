@@ -121,7 +121,7 @@ public final class CachedDrawer: Sendable {
     let handle = Lock<DrawTask?>(nil)
     let outcome = await withTaskCancellationHandler {
       await callback { (finish: @escaping @Sendable (DrawOutcome) -> Void) in
-        let task = enqueue(request, on: ImmediateCompletionQueue(), completion: finish)
+        let task = enqueue(request, on: WakingQueue(), completion: finish)
         handle.withLock { $0 = task }
         // A cancel that came before there was a handle has found none.
         if Task.isCancelled { task.cancel() }
@@ -146,7 +146,7 @@ public final class CachedDrawer: Sendable {
     }
     let semaphore = DispatchSemaphore(value: 0)
     let received = Lock<DrawOutcome?>(nil)
-    let task = DrawTask(queue: ImmediateCompletionQueue()) { outcome in
+    let task = DrawTask(queue: WakingQueue()) { outcome in
       received.withLock { $0 = outcome }
       semaphore.signal()
     }
@@ -240,6 +240,12 @@ public final class CachedDrawer: Sendable {
     forget(
       selection, inCache: { $0.removeBitmaps { selection.contains($0.identity) } },
       inStores: { $0.removeAll(selection) })
+  }
+
+  /// How many invalidations there have been; and whether one since was of a user's key.
+  var invalidationCount: Int { jobs.withLock { $0.invalidations.count } }
+  func wasInvalidated(_ key: String, since begin: Int) -> Bool {
+    jobs.withLock { $0.invalidations.contains(key, since: begin) }
   }
 
   /// Notes the invalidation and asks stores to forget in one step: what is written before that is removed by it, what would

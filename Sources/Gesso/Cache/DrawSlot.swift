@@ -12,6 +12,10 @@ public final class DrawSlot {
   private let display: @MainActor (Bitmap?) -> Void
   private var task: DrawTask?
   private var wanted: BitmapKey?
+  /// How many invalidations there had been when it was asked for.
+  private var since = 0
+  /// Whose bitmap is shown; `nil`: the placeholder is, or nothing.
+  private var shown: String?
   /// Grows with each change of what is wanted, so that a late result is known by its number.
   private var generation = 0
 
@@ -38,14 +42,16 @@ public final class DrawSlot {
   deinit { task?.cancel() }
 
   /// Shows a picture: at once if it is in memory. Otherwise the old bitmap stays if it has the same key (in another
-  /// size, say), and the placeholder shows if not. Asking for what is shown or on its way does nothing.
+  /// size, say, or out of date), and the placeholder shows if not. Asking for what is shown or on its way does nothing, unless
+  /// it has been invalidated since.
   public func show(_ request: DrawRequest) {
-    if wanted == request.cacheKey, error == nil { return }
-    let isSamePicture = wanted?.identity == request.key
+    if wanted == request.cacheKey, error == nil, !drawer.wasInvalidated(request.key, since: since) { return }
+    let isSamePicture = shown == request.key
     cancel(for: request)
     wanted = request.cacheKey
+    since = drawer.invalidationCount
     let expected = generation
-    if let hit = drawer.hit(request) { return display(bitmap: hit) }
+    if let hit = drawer.hit(request) { return display(bitmap: hit, of: request.key) }
     if !isSamePicture { display(bitmap: placeholder) }
     // What is shown may have asked for another one.
     guard expected == generation else { return }
@@ -77,7 +83,7 @@ public final class DrawSlot {
     task = nil
     switch outcome {
     case .memoryHit(let bitmap), .diskHit(let bitmap), .remoteHit(let bitmap), .drawn(let bitmap):
-      display(bitmap: bitmap)
+      display(bitmap: bitmap, of: wanted?.identity)
     // By the drawer, which has given all up: the same may be asked for again.
     case .cancelled: wanted = nil
     case .failed(let error):
@@ -86,7 +92,8 @@ public final class DrawSlot {
     }
   }
 
-  private func display(bitmap new: Bitmap?) {
+  private func display(bitmap new: Bitmap?, of identity: String? = nil) {
+    shown = identity
     guard new !== bitmap else { return }
     bitmap = new
     display(new)

@@ -1,5 +1,10 @@
 import Synchronization
 
+/// For completions that only wake who waits: called at once, even by a draw block's thread.
+struct WakingQueue: CompletionQueue {
+  func enqueue(_ work: @escaping @Sendable () -> Void) { work() }
+}
+
 /// A request under way: a handle to cancel it with.
 ///
 /// Thread-safety: any thread.
@@ -22,6 +27,8 @@ public final class DrawTask: Sendable {
   // Proof of safety: it is set before the task is shared, and touched once after, by the one who claims the task.
   private nonisolated(unsafe) var completion: Completion?
   private let queue: (any CompletionQueue)?
+  /// Whether its completion only wakes a thread or a task, and runs no code of a user's.
+  var onlyWakes: Bool { queue is WakingQueue }
   /// Of a request that a drawer has among its jobs, and may be asked to give up, and what it is for.
   private let epoch: Epoch?
   private let key: BitmapKey?

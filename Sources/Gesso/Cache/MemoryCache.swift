@@ -202,13 +202,13 @@ public final class MemoryCache: BitmapCache {
       let screen = newValue.map { viewport in
         Int32(clamping: viewport.rows.lowerBound)...Int32(clamping: viewport.rows.upperBound)
       }
-      let old = change { state -> (viewport: Viewport?, isSameList: Bool) in
+      let old = change { state -> (viewport: Viewport?, isSameList: Bool, list: Int) in
         let isSameList = state.viewport?.list == newValue?.list
         let old = state.viewport
         state.viewport = newValue
         state.policy.show(screen, isSameList: isSameList)
         if !isSameList { state.list += 1 }
-        return (old, isSameList)
+        return (old, isSameList, state.list)
       }
       if old.isSameList { return }
       // Bitmaps that come in from now on are asked for by who brings them.
@@ -216,7 +216,11 @@ public final class MemoryCache: BitmapCache {
       if newValue != nil {
         for key in change({ _ in table.keys }) { rows[key.hashValue64] = Self.row(of: key, in: newValue) }
       }
-      change { state in state.policy.setRows { hash, row in rows[hash] ?? (newValue == nil ? -1 : row) } }
+      change { state in
+        // Another thread may have put another list in front meanwhile, and knows its rows.
+        guard state.list == old.list else { return }
+        state.policy.setRows { hash, row in rows[hash] ?? (newValue == nil ? -1 : row) }
+      }
     }
   }
 

@@ -73,7 +73,11 @@ public final class DrainedCompletionQueue: CompletionQueue {
       defer { state.isSignalled = true }
       return !state.isSignalled
     }
-    guard signals, fileDescriptor >= 0 else { return }
+    if signals { signal() }
+  }
+
+  private func signal() {
+    guard fileDescriptor >= 0 else { return }
     var one: UInt64 = 1
     _ = write(fileDescriptor, &one, 8)
   }
@@ -95,14 +99,17 @@ public final class DrainedCompletionQueue: CompletionQueue {
       if budget != .max, MonotonicClock.now - begin >= budget { break }
     }
     let left = Array(work)
-    state.withLock { state in
+    let signals = state.withLock { state in
       state.waiting.insert(contentsOf: left, at: 0)
-      state.isSignalled = !state.waiting.isEmpty
+      // One that was called may have drained, and taken the signal with it.
+      defer { state.isSignalled = !state.waiting.isEmpty }
       if state.waiting.isEmpty, fileDescriptor >= 0 {
         var count: UInt64 = 0
         _ = read(fileDescriptor, &count, 8)
       }
+      return !state.waiting.isEmpty && !state.isSignalled
     }
+    if signals { signal() }
     return called
   }
 }

@@ -51,6 +51,34 @@ struct SynchronousTests {
     #expect(bitmap === drawer.cachedBitmap(for: slow) && draws.value == 1)
   }
 
+  @Test("waits no longer than for the draw, though a block has asked for it that goes on")
+  func waitsForNested() async throws {
+    let drawer = drawer(workers: 1)
+    let (innerGate, outerGate, draws) = (Gate(), Gate(), Box(0))
+    let inner = request("inner", draws: draws, gate: innerGate)
+    let outer = DrawRequest(key: "outer", size: CGSize(width: 4, height: 4), scale: 1) { context, rect in
+      context.draw(try drawer.bitmapNow(for: inner), in: rect)
+      outerGate.wait()
+    }
+    drawer.draw(outer) { _ in }
+    #expect(await eventually { draws.value == 1 })
+    let (hasNow, hasAwaited) = (Box(false), Box(false))
+    let now = onThread {
+      _ = try drawer.bitmapNow(for: inner)
+      hasNow.update { $0 = true }
+    }
+    let awaited = Task {
+      _ = try await drawer.bitmap(for: inner)
+      hasAwaited.update { $0 = true }
+    }
+    #expect(await eventually { drawer.statistics.coalesced == 2 })
+    innerGate.open()
+    #expect(await eventually { hasNow.value && hasAwaited.value })
+    outerGate.open()
+    try await now.value
+    try await awaited.value
+  }
+
   @Test("lets a draw block ask for another key, but not for its own")
   func nested() async throws {
     let drawer = drawer()

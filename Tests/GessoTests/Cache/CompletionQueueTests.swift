@@ -40,6 +40,16 @@ struct DrainedCompletionQueueTests {
     #expect(queue.drain() == 1 && called.value == 1)
   }
 
+  @Test("is readable for what is left, though one that it has called has drained it as well")
+  func drainedWithin() {
+    let queue = DrainedCompletionQueue()
+    let called = Box(0)
+    queue.enqueue { queue.drain() }
+    for _ in 0..<2 { queue.enqueue { called.increment() } }
+    #expect(queue.drain(budget: 0) == 1 && called.value == 0 && isReadable(queue.fileDescriptor))
+    #expect(queue.drain() == 2 && !isReadable(queue.fileDescriptor))
+  }
+
   @Test("loses nothing of what many threads enqueue")
   func threads() async {
     let queue = DrainedCompletionQueue()

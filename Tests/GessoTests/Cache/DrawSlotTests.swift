@@ -96,6 +96,64 @@ struct DrawSlotTests {
     #expect(slot.error == nil && slot.bitmap != nil)
   }
 
+  @Test("asks anew for what was invalidated since, shown or on its way, and shows the old bitmap until then")
+  func invalidated() async throws {
+    let drawer = drawer(completions: queue)
+    var shown: [Bitmap?] = []
+    let slot = DrawSlot(drawer: drawer, placeholder: try solid(.gray)) { shown.append($0) }
+    /// A picture whose content changes.
+    let color = Box(Color.red)
+    func picture(_ key: String, gate: Gate? = nil) -> DrawRequest {
+      DrawRequest(key: key, size: CGSize(width: 4, height: 4), scale: 1) { context, rect in
+        context.setFillColor(color.value)
+        context.fill(rect)
+        gate?.wait()
+      }
+    }
+    slot.show(picture("a"))
+    await drainUntilIdle(drawer)
+    #expect(shown.count == 2)
+    color.update { $0 = .blue }
+    drawer.invalidate(key: "b")
+    slot.show(picture("a"))
+    #expect(!slot.isPending)
+    drawer.invalidate(key: "a")
+    slot.show(picture("a"))
+    #expect(slot.isPending && shown.count == 2, "and no placeholder")
+    await drainUntilIdle(drawer)
+    #expect(pixel(try #require(slot.bitmap), 0, 0) == 0xFF00_00FF && shown.count == 3)
+
+    let gate = Gate()
+    slot.show(picture("c", gate: gate))
+    #expect(await eventually { drawer.statistics.draws == 3 })
+    color.update { $0 = .red }
+    drawer.removeAll()
+    slot.show(picture("c"))
+    gate.open()
+    await drainUntilIdle(drawer)
+    await drainUntilIdle(drawer)
+    #expect(pixel(try #require(slot.bitmap), 0, 0) == 0xFFFF_0000)
+  }
+
+  @Test("goes on showing what it shows, when all is given up and it is asked for in another size again")
+  func givenUp() async throws {
+    let drawer = drawer(completions: queue), gate = Gate()
+    let slot = DrawSlot(drawer: drawer, placeholder: try solid(.gray)) { _ in }
+    slot.show(request("a"))
+    await drainUntilIdle(drawer)
+    let small = try #require(slot.bitmap)
+    let large = CGSize(width: 8, height: 8)
+    slot.show(request("a", size: large, gate: gate))
+    drawer.cancelAll()
+    gate.open()
+    await drainUntilIdle(drawer)
+    #expect(slot.bitmap === small && !slot.isPending)
+    slot.show(request("a", size: large))
+    #expect(slot.bitmap === small && slot.isPending)
+    await drainUntilIdle(drawer)
+    #expect(slot.bitmap?.width == 8)
+  }
+
   @Test("gives its request up when it goes away")
   func released() async {
     let drawer = drawer(completions: queue)

@@ -186,6 +186,35 @@ struct DrawerStoreTests {
     #expect(try !Bitmap(decoding: near.blobs.value[request.cacheKey]!).hasSamePixels(as: old))
   }
 
+  @Test("gives back nothing that a store has failed to forget, before and after the store forgets it")
+  func failedRemovals() async throws {
+    let request = picture("a"), old = try solid(.red, width: 18, height: 14, scale: 2)
+    let blob = try old.encoded(as: .blob)
+    let cache = MemoryCache(), drawer = drawer(cache: cache)
+    for store in [disk, remote] { store.blobs.update { $0[request.cacheKey] = blob } }
+    remote.fails.update { $0 = true }
+    drawer.invalidate(key: "a")
+    #expect(await eventually { drawer.statistics.storeFailures == 1 })
+    remote.fails.update { $0 = false }
+    // It answers again, and still has the old one.
+    guard case .drawn(let bitmap) = await outcome(request, of: drawer) else {
+      Issue.record("not drawn")
+      return
+    }
+    #expect(!bitmap.hasSamePixels(as: old))
+    // The next who asks, when it is time for that, has it removed.
+    while remote.blobs.value[request.cacheKey] == blob {
+      cache.removeAll()
+      disk.blobs.update { $0 = [:] }
+      let next = await outcome(request, of: drawer).bitmap
+      #expect(next?.hasSamePixels(as: bitmap) == true)
+    }
+    #expect(await eventually { !drawer.isBusy })
+    cache.removeAll()
+    disk.blobs.update { $0 = [:] }
+    #expect(await outcome(request, of: drawer).bitmap?.hasSamePixels(as: bitmap) == true)
+  }
+
   @Test("writes nothing that was invalidated before its turn; and writes also what is of one colour")
   func order() async throws {
     let drawer = drawer()

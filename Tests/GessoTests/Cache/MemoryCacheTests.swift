@@ -163,6 +163,21 @@ struct MemoryCacheTests {
     #expect(cache.bitmap(for: key(12)) == nil && cache.statistics.count == 10, "all is on screen, and stays")
   }
 
+  @Test("goes on where a list takes the place of another one whose rows are just being asked for")
+  func listsAtOnce() throws {
+    let cache = MemoryCache(limit: 100)
+    for index in 0..<10 { cache.insert(try solid(.red), for: key(index), cost: 10) }
+    // As another thread may, at any moment.
+    cache.viewport = Viewport(list: "a", rows: 0...3) { [weak cache] name in
+      cache?.viewport = nil
+      return Int(name)
+    }
+    for index in 10..<30 {
+      cache.insert(try solid(.red), for: key(index), cost: 10)
+      #expect(cache.bitmap(for: key(index)) != nil)
+    }
+  }
+
   @Test("keeps what took long to draw, if it is to save that")
   func drawTimes() throws {
     let cache = MemoryCache(.init(limit: 100, savesDrawTime: true))

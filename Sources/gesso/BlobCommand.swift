@@ -11,7 +11,8 @@ struct BlobCommand {
            gesso blob info FILE…                tells what blobs are, and how they are written
            gesso blob verify FILE…              checks every checksum
 
-    Goes on after a file that fails, tells what is wrong with it, and ends with 1.
+    Goes on after a file that fails, tells what is wrong with it, and ends with 1. Pixels are as Gesso draws them: colours
+    times their alpha, in eight bits. These come back as they are.
 
     options:
       --level fast|small   pack: for caches (by default), or smaller and slower
@@ -71,7 +72,23 @@ struct BlobCommand {
     guard options.operands.count == 2 else {
       throw UsageError("blob \(action) needs IN and OUT, or --out DIR", help: Self.help)
     }
-    return [(options.operands[0], options.operands[1])]
+    let (from, to) = (options.operands[0], options.operands[1])
+    // As a shell's pattern makes it of two files.
+    let other = action == "pack" ? ["png", "jpg", "jpeg", "webp"] : ["gbl"]
+    if other.contains(URL(fileURLWithPath: to).pathExtension.lowercased()) {
+      throw UsageError("\(to) would be overwritten by what its name is not; many files need --out DIR", help: Self.help)
+    }
+    return [(from, to)]
+  }
+
+  /// Nothing is written in place of what is no file, or over what is read.
+  private static func check(_ job: (from: String, to: String)) throws(BlobFailure) {
+    var (from, to) = (stat(), stat())
+    guard stat(job.to, &to) == 0 else { return }
+    guard to.st_mode & S_IFMT == S_IFREG else { throw BlobFailure("\(job.to): is no file that can be replaced") }
+    if stat(job.from, &from) == 0, from.st_dev == to.st_dev, from.st_ino == to.st_ino {
+      throw BlobFailure("\(job.to): is the file that is read")
+    }
   }
 
   /// How many failed.
@@ -82,11 +99,14 @@ struct BlobCommand {
     for (index, job) in jobs.enumerated() {
       Console.progress("\(index + 1) of \(jobs.count): \(job.from)")
       do {
+        try Self.check(job)
         let bytes = try make(job.from)
         let target = URL(fileURLWithPath: job.to)
-        try FileManager.default.createDirectory(
-          at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
-        try bytes.write(to: target, options: .atomic)
+        do {
+          try FileManager.default.createDirectory(
+            at: target.deletingLastPathComponent(), withIntermediateDirectories: true)
+          try bytes.write(to: target, options: .atomic)
+        } catch { throw BlobFailure("\(job.to): \(error.localizedDescription)") }
         before += (try? FileManager.default.attributesOfItem(atPath: job.from)[.size] as? Int) ?? 0
         after += bytes.count
       } catch {
@@ -106,7 +126,7 @@ struct BlobCommand {
   }
 
   private func unpack(_ path: String) throws -> Data {
-    try Bitmap(decoding: try FileBytes.read(path)).encoded(as: .png)
+    try Bitmap(decoding: try FileBytes.read(path, waits: true)).encoded(as: .png)
   }
 
   /// What went wrong, and with which file: some errors name it themselves.
@@ -132,7 +152,7 @@ struct BlobCommand {
 
   private func verify() -> Int {
     each { path in
-      try BlobInfo.verify(try FileBytes.read(path))
+      try BlobInfo.verify(try FileBytes.read(path, waits: true))
       print("\(path): good")
     }
   }
@@ -140,7 +160,7 @@ struct BlobCommand {
   private func info() throws -> Int {
     var documents: [BlobDocument] = []
     let failed = each { path in
-      let info = try BlobInfo(try FileBytes.read(path))
+      let info = try BlobInfo(try FileBytes.read(path, waits: true))
       if options.has("json") { documents.append(BlobDocument(file: path, info)) } else { print(Self.text(path, info)) }
     }
     if options.has("json") {
@@ -169,6 +189,12 @@ struct BlobCommand {
   private static func percent(_ part: Int, of whole: Int) -> String {
     "\((Double(part) / Double(whole) * 10000).rounded() / 100) %"
   }
+}
+
+/// What is wrong with a file.
+private struct BlobFailure: Error, CustomStringConvertible {
+  let description: String
+  init(_ description: String) { self.description = description }
 }
 
 /// A blob's description for programs.

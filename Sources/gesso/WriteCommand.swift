@@ -24,9 +24,17 @@ struct WriteCommand {
     }
     let writer = DiskWriter(directories: directories(options.string("in")), completions: ImmediateCompletionQueue())
     let file = options.operands.first
-    let data = try file.map { try FileBytes.read($0) } ?? FileHandle.standardInput.readToEnd() ?? Data()
+    // Copied as it comes, however large it is, and however slowly.
+    let descriptor = file.map { open($0, O_RDONLY | O_CLOEXEC) } ?? STDIN_FILENO
+    guard descriptor >= 0 else { throw StorageError.system(operation: "open", path: file ?? "", code: errno) }
+    var information = stat()
+    if fstat(descriptor, &information) == 0, information.st_mode & S_IFMT == S_IFDIR {
+      throw StorageError.system(operation: "read", path: file ?? "what comes in", code: EISDIR)
+    }
+    let pathExtension = file.map { URL(fileURLWithPath: $0).pathExtension } ?? ""
+    let copied = try CopiedFile(descriptor: descriptor, pathExtension: pathExtension.isEmpty ? "data" : pathExtension)
     let name = options.string("name") ?? file.map { URL(fileURLWithPath: $0).lastPathComponent }
-    let saved = try await writer.write(data, to: location, named: name)
+    let saved = try await writer.write(copied, to: location, named: name)
     print("\(saved.url.path): \(saved.byteCount) bytes")
   }
 

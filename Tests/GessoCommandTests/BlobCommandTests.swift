@@ -52,6 +52,30 @@ struct BlobCommandTests {
     }
   }
 
+  @Test("overwrites no picture by a blob, no blob by a picture, and neither itself nor what is no file")
+  func overwriting() throws {
+    try withDirectory { folder in
+      try FileManager.default.createDirectory(atPath: folder + "/folder", withIntermediateDirectories: true)
+      let png = try picture().encoded(as: .png), blob = try picture().encoded(level: .fast)
+      for name in ["a.png", "b.png", "c"] { try png.write(to: URL(fileURLWithPath: "\(folder)/\(name)")) }
+      for name in ["a.gbl", "b.gbl"] { try blob.write(to: URL(fileURLWithPath: "\(folder)/\(name)")) }
+      #expect(mkfifo(folder + "/pipe", 0o600) == 0)
+      let refused = [
+        ("pack", "a.png", "b.png"), ("unpack", "a.gbl", "b.gbl"), ("pack", "c", "c"), ("pack", "a.png", "folder"),
+        ("pack", "a.png", "pipe"),
+      ]
+      for (action, from, to) in refused {
+        let run = try gesso("blob", action, "\(folder)/\(from)", "\(folder)/\(to)")
+        #expect(run.status != 0 && run.errors.contains("\(folder)/\(to)"), "\(run.errors)")
+      }
+      func isKept(_ name: String, _ bytes: Data) throws -> Bool {
+        try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)")) == bytes
+      }
+      for name in ["a.png", "b.png", "c"] { #expect(try isKept(name, png)) }
+      for name in ["a.gbl", "b.gbl"] { #expect(try isKept(name, blob)) }
+    }
+  }
+
   @Test("tells what a blob is, as text and for programs")
   func info() throws {
     try withDirectory { folder in

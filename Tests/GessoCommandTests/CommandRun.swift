@@ -13,7 +13,8 @@ func gesso(_ arguments: String..., environment: [String: String] = [:]) throws -
   try gesso(arguments, environment: environment)
 }
 
-func gesso(_ arguments: [String], environment: [String: String] = [:]) throws -> Run {
+/// - Parameter input: what it reads; what these tests read themselves, if `nil`.
+func gesso(_ arguments: [String], environment: [String: String] = [:], input: FileHandle? = nil) throws -> Run {
   let tests = URL(fileURLWithPath: try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe"))
   let process = Process()
   process.executableURL = tests.deletingLastPathComponent().appendingPathComponent("gesso")
@@ -28,6 +29,7 @@ func gesso(_ arguments: [String], environment: [String: String] = [:]) throws ->
     try Data().write(to: file)
     return (file, try FileHandle(forWritingTo: file))
   }
+  if let input { process.standardInput = input }
   process.standardOutput = files[0].1
   process.standardError = files[1].1
   try process.run()

@@ -3,6 +3,38 @@ import Testing
 
 @Suite("gesso write")
 struct WriteCommandTests {
+  @Test("writes what comes in, however slowly, and what comes through a pipe of a name")
+  func pipes() throws {
+    try withDirectory { folder in
+      let bytes = Data((0..<300_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+      let pipe = Pipe()
+      let thread = Thread {
+        // In the meantime the pipe is empty, and its reader waits.
+        for first in stride(from: 0, to: bytes.count, by: 100_000) {
+          try? pipe.fileHandleForWriting.write(contentsOf: bytes[first..<first + 100_000])
+        }
+        try? pipe.fileHandleForWriting.close()
+      }
+      thread.start()
+      let run = try gesso(["write", "--in", folder, "--name", "in"], input: pipe.fileHandleForReading)
+      #expect(run.status == 0 && run.output == "\(folder)/documents/in: 300000 bytes\n", "\(run.errors)")
+      #expect(try Data(contentsOf: URL(fileURLWithPath: folder + "/documents/in")) == bytes)
+
+      #expect(mkfifo(folder + "/pipe", 0o600) == 0)
+      let writer = Thread {
+        // Opened as soon as there is a reader.
+        if let file = FileHandle(forWritingAtPath: folder + "/pipe") {
+          try? file.write(contentsOf: Data("late".utf8))
+          try? file.close()
+        }
+      }
+      writer.start()
+      let named = try gesso("write", folder + "/pipe", "--in", folder, "--name", "in")
+      #expect(named.status == 0, "\(named.errors)")
+      #expect(try Data(contentsOf: URL(fileURLWithPath: folder + "/documents/in")) == Data("late".utf8))
+    }
+  }
+
   @Test(
     "writes a file where it belongs, and tells where and how long it is",
     arguments: ["cache", "temporary", "documents"])

@@ -3,9 +3,11 @@ import Foundation
 /// Whole files in memory.
 public enum FileBytes {
   /// Reads a file to its end.
-  /// - Parameter limit: bytes; a longer file is an error (`EFBIG`), so that a device without end is no trap.
-  public static func read(_ path: String, limit: Int = 2 << 30) throws(StorageError) -> Data {
-    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)  // a pipe without a writer is empty, and no trap
+  /// - Parameters:
+  ///   - limit: bytes; a longer file is an error (`EFBIG`), so that a device without end is no trap.
+  ///   - waits: for what comes through a pipe. If not, a pipe without a writer is empty, and no trap.
+  public static func read(_ path: String, limit: Int = 2 << 30, waits: Bool = false) throws(StorageError) -> Data {
+    let file = open(path, O_RDONLY | O_CLOEXEC | (waits ? 0 : O_NONBLOCK))
     guard file >= 0 else { throw .last("open", path) }
     defer { close(file) }
     var data = Data()

@@ -150,6 +150,8 @@ extension CachedDrawer {
     Task { [self] in
       let key = job.request.cacheKey
       for (index, store) in stores.enumerated() {
+        // Nobody may want it any more, or somebody has drawn it.
+        guard jobs.withLock({ $0.isWaiting(job) }) else { return }
         guard let blob = await store.blob(for: key) else { continue }
         let decoded = Result { () throws(BlobError) in try Bitmap(decoding: blob) }
         guard case .success(let bitmap) = decoded, key.fits(bitmap) else {
@@ -158,14 +160,18 @@ extension CachedDrawer {
           continue
         }
         // Somebody may have drawn it in the meantime, nobody may want it, or it may be out of date.
-        guard jobs.withLock({ $0.beginWithBlob(job, at: MonotonicClock.now) }) else { break }
+        guard jobs.withLock({ $0.beginWithBlob(job, at: MonotonicClock.now) }) else {
+          // As what was drawn for nobody, it is kept: places whose requests change all the time would never get anything.
+          if jobs.withLock({ !$0.isWaiting(job) && !job.isDrawing }) { keep(bitmap, of: job, drawNanoseconds: 0) }
+          break
+        }
         keep(bitmap, of: job, drawNanoseconds: 0)
         put(blob, of: job, to: stores[..<index])
         _ = end(job, store.store.tier == .disk ? .diskHit(bitmap) : .remoteHit(bitmap))
         return
       }
       let ticket = jobs.withLock { jobs -> WorkerPool.Ticket? in
-        guard jobs.current[key] === job, !job.isDrawing else { return nil }
+        guard jobs.isWaiting(job) else { return nil }
         job.ticket = self.ticket(for: job)
         return job.ticket
       }

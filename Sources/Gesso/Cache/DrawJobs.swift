@@ -106,7 +106,7 @@ struct DrawJobs {
 
   /// Marks a job as drawing; false if it is over, or somebody else draws it.
   mutating func begin(_ job: Job, at time: Int64, forCaller: Bool = false) -> Bool {
-    guard current[job.request.cacheKey] === job, !job.isDrawing else { return false }
+    guard isWaiting(job) else { return false }
     job.began = time
     job.since = invalidations.count
     job.isForCaller = forCaller
@@ -116,11 +116,14 @@ struct DrawJobs {
 
   /// The same for one that has read its bitmap from a store; not if that is out of date.
   mutating func beginWithBlob(_ job: Job, at time: Int64) -> Bool {
-    guard current[job.request.cacheKey] === job, !job.isDrawing, !isStale(job) else { return false }
+    guard isWaiting(job), !isStale(job) else { return false }
     job.began = time
     running[job.number] = job
     return true
   }
+
+  /// Whether a job is wanted, and nobody draws it.
+  func isWaiting(_ job: Job) -> Bool { current[job.request.cacheKey] === job && !job.isDrawing }
 
   /// Takes a job out that has ended.
   mutating func end(_ job: Job) -> DrawWaiters {

@@ -215,6 +215,25 @@ struct DrawerStoreTests {
     #expect(await outcome(request, of: drawer).bitmap?.hasSamePixels(as: bitmap) == true)
   }
 
+  @Test("asks no more stores for what nobody wants any more, and keeps what one has found for it")
+  func unwanted() async throws {
+    let slow = SlowStore(), draws = Box(0), request = picture("a", draws: draws)
+    let blob = try await drawer().bitmap(for: request).encoded(as: .blob)
+    #expect(await eventually { !remote.blobs.value.isEmpty })
+    let far = ListStore(.remote)
+    let drawer = CachedDrawer(.init(workers: 1, stores: [slow, far], completions: ImmediateCompletionQueue()))
+    let absent = drawer.draw(picture("b", draws: draws)) { _ in }
+    #expect(await eventually { slow.asked.value == 1 })
+    slow.content.update { $0 = blob }
+    let wanted = drawer.draw(request) { _ in }
+    #expect(await eventually { slow.asked.value == 2 })
+    for task in [absent, wanted] { task.cancel() }
+    slow.open.update { $0 = true }
+    #expect(await eventually { drawer.cachedBitmap(for: request) != nil })
+    #expect(await eventually { !drawer.isBusy })
+    #expect(far.reads.value == 0 && draws.value == 1)
+  }
+
   @Test("writes nothing that was invalidated before its turn; and writes also what is of one colour")
   func order() async throws {
     let drawer = drawer()

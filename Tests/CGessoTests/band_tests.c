@@ -281,6 +281,38 @@ static void operations_come_back(void)
     }
 }
 
+/* A row of eight pixels by differences, written by hand, as BLOB.md has it. */
+static void filters_are_as_they_are_described(void)
+{
+    const uint8_t good[] = {
+        1,                                                          /* opaque, to the left */
+        7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0,                /* green: 32, folded 64, in 7 bits; and zeros */
+        5, 1, 0, 1, 0, 1, 0, 1, 0, 1, 0,                            /* red less green: -16, folded 31 */
+        6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 0};                     /* blue less green: 16, folded 32 */
+    uint8_t *scratch = malloc(gesso_filter_scratch(8)), changed[sizeof good + 3];
+    uint32_t pixels[8];
+    CHECK(gesso_filter_decode(good, sizeof good, scratch, pixels, 8, 8, true));
+    for (int i = 0; i < 8; i++) CHECK(pixels[i] == 0xff102030);
+    memcpy(changed, good, sizeof good);
+    changed[0] = 1 | 4;
+    CHECK(!gesso_filter_decode(changed, sizeof good, scratch, pixels, 8, 8, true));
+    changed[0] = 1, changed[sizeof good] = 0;
+    CHECK(!gesso_filter_decode(changed, sizeof good + 1, scratch, pixels, 8, 8, true));
+    for (size_t cut = 0; cut < sizeof good; cut++) {
+        uint8_t *exactly = malloc(cut + 1); /* so that the sanitizer sees what is read behind */
+        memcpy(exactly + 1, good, cut);
+        CHECK(!gesso_filter_decode(exactly + 1, cut, scratch, pixels, 8, 8, true));
+        free(exactly);
+    }
+    /* With alpha: -1, folded 1. */
+    changed[0] = 0;
+    memcpy(changed + sizeof good, (uint8_t[]){1, 1, 0}, 3);
+    CHECK(gesso_filter_decode(changed, sizeof changed, scratch, pixels, 8, 8, false));
+    for (int i = 0; i < 8; i++) CHECK(pixels[i] == 0xff102030);
+    CHECK(!gesso_filter_decode(changed, sizeof changed, scratch, pixels, 8, 8, true));
+    free(scratch);
+}
+
 /* What is written as it is, or by LZ4, may say anything of the fourth byte. */
 static void opaque_bands_are_opaque(void)
 {
@@ -298,6 +330,14 @@ static void opaque_bands_are_opaque(void)
         CHECK(gesso_band_decode(
                   GESSO_BAND_LZ4, coded, (size_t)length, scratch, (uint8_t *)back, 8, 64, 4, true) == is_opaque);
         CHECK(gesso_band_decode(GESSO_BAND_LZ4, coded, (size_t)length, scratch, (uint8_t *)back, 8, 64, 4, false));
+        /* Neither is the other, nor shorter or longer than it is. */
+        CHECK(!gesso_band_decode(GESSO_BAND_STORED, coded, (size_t)length, scratch, (uint8_t *)back, 8, 64, 4, false));
+        CHECK(!gesso_band_decode(
+            GESSO_BAND_LZ4, (uint8_t *)pixels, sizeof pixels, scratch, (uint8_t *)back, 8, 64, 4, false));
+        CHECK(!gesso_band_decode(GESSO_BAND_LZ4, coded, (size_t)length - 1, scratch, (uint8_t *)back, 8, 64, 4, false));
+        CHECK(!gesso_band_decode(GESSO_BAND_LZ4, coded, (size_t)length, scratch, (uint8_t *)back, 8, 63, 4, false));
+        CHECK(!gesso_band_decode(
+            GESSO_BAND_STORED, (uint8_t *)pixels, sizeof pixels, scratch, (uint8_t *)back, 8, 63, 4, false));
     }
     /* Rows of less than a group have no masks. */
     const uint8_t none[] = {1, 0, 0, 0, 1, 1, 2, 3, 0x00};
@@ -413,6 +453,7 @@ const check_test band_tests[] = {
     TEST(masks_have_as_much_as_they_say, "counts that lead out of memory are refused, and lists that say nothing"),
     TEST(operations_are_as_they_are_described, "operations are as they are described, and others are refused"),
     TEST(operations_come_back, "operations make the pixels that they were made of, in the room that there is"),
+    TEST(filters_are_as_they_are_described, "filters are as they are described, and refused if they contradict themselves"),
     TEST(opaque_bands_are_opaque, "an opaque band is refused if a pixel is not, and masks of narrow rows"),
     TEST(every_set_finds_the_same_masks, "every instruction set finds the same masks, planes and sums, and takes them back"),
     TEST(every_set_packs_the_same, "every instruction set packs the same, and reads no byte more"),

@@ -127,15 +127,31 @@ static void forged_blobs_are_read_safely(void)
                 repair(forged, length);
                 gesso_limits limits = {.struct_size = sizeof limits, .maximum_bytes = 1 << 20};
                 gesso_blob_reading reading = {.struct_size = sizeof reading, .limits = &limits};
-                gesso_bitmap *back = NULL;
+                gesso_bitmap *back = NULL, *part = NULL;
+                /* Rows first, into some that are padded: what they are must be what all of it is. */
+                gesso_blob_info info = {.struct_size = sizeof info};
+                gesso_status read = GESSO_CORRUPT;
+                uint32_t first = 0, rows = 0;
+                if (gesso_blob_probe(forged, length, &info) == GESSO_OK && (uint64_t)info.width * info.height < 200000) {
+                    first = (uint32_t)random_next(&seed) % info.height;
+                    rows = 1 + (uint32_t)random_next(&seed) % (info.height - first);
+                    size_t stride = (info.width * gesso_format_bytes_per_pixel(info.format) + 67) & ~(size_t)3;
+                    static uint8_t memory[1200000 + 68 * 200000];
+                    CHECK_STATUS(
+                        gesso_bitmap_wrap(memory, info.width, rows, (ptrdiff_t)stride, info.format, 1, NULL, NULL, &part),
+                        GESSO_OK);
+                    read = gesso_blob_decode_rows(forged, length, NULL, first, rows, part);
+                }
                 if (gesso_blob_decode(forged, length, &reading, &back) == GESSO_OK) {
                     accepted++;
+                    CHECK(!part || (read == GESSO_OK && rows_are_same(back, first, part, 0, rows)));
                     CHECK(is_as_opaque_as_it_says(back));
                     gesso_bitmap_release(back);
                 } else {
                     refused++;
                     CHECK(reading.fault.what != NULL && reading.fault.offset <= length);
                 }
+                gesso_bitmap_release(part);
             }
             free(forged);
         }
@@ -285,6 +301,30 @@ static void bands_and_rows_have_limits(void)
     }
 }
 
+/* The header of version 1, with the right checksum and a number that cannot be. */
+static void headers_of_version_1_that_lie_are_refused(void)
+{
+    static uint8_t blob[1 << 16];
+    const struct { size_t at; uint32_t value; gesso_status status; const char *what; } cases[] = {
+        {6, 65, GESSO_UNSUPPORTED, "size of the header"}, {8, 2, GESSO_UNSUPPORTED, "flags"}, {8, 1, GESSO_CORRUPT, "flags"},
+        {20, 4, GESSO_UNSUPPORTED, "pixel format"}, {12, 0, GESSO_CORRUPT, "width"}, {16, 0, GESSO_CORRUPT, "height"},
+        {28, 0x7ff00000, GESSO_CORRUPT, "scale"}, {28, 0x80000000, GESSO_CORRUPT, "scale"},
+        {12, 600000000, GESSO_UNSUPPORTED, "width"}, {32, 0, GESSO_CORRUPT, "rows of a band"},
+        {40, 87, GESSO_CORRUPT, "size of the blob"}, {40, 64, GESSO_CORRUPT, "size of the blob"},
+        {40, 1 << 20, GESSO_TRUNCATED, "bytes"}, {40, 100, GESSO_CORRUPT, "bytes behind the end"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        size_t length = read_kept(1, 5, GESSO_FORMAT_ARGB32, blob, sizeof blob);
+        uint8_t *exactly = malloc(length); /* so that the sanitizer sees what is read behind */
+        memcpy(exactly, blob, length);
+        memcpy(exactly + cases[i].at, &cases[i].value, cases[i].at == 6 ? 2 : 4);
+        store_hash(exactly + 56, exactly, 56);
+        gesso_blob_fault fault = {.struct_size = sizeof fault};
+        CHECK_STATUS(gesso_blob_verify(exactly, length, &fault), cases[i].status);
+        CHECK(strcmp(fault.what, cases[i].what) == 0);
+        free(exactly);
+    }
+}
+
 /* Each version has its own modes, and version 1 bytes that it does not use. */
 static void modes_are_of_a_version(void)
 {
@@ -353,6 +393,7 @@ const check_test blob_bytes_tests[] = {
     TEST(faults_say_what_and_where, "a fault says what does not fit, and at which byte"),
     TEST(faults_of_version_1_say_what_and_where, "and so do those of a blob of version 1"),
     TEST(headers_that_lie_are_refused, "a header with the right checksum is refused for each number that cannot be"),
+    TEST(headers_of_version_1_that_lie_are_refused, "and so is one of version 1"),
     TEST(bands_and_rows_have_limits, "what a band or a row may take to be read is bounded, whatever a header says"),
     TEST(modes_are_of_a_version, "modes of another version are refused"),
     TEST(bands_that_overlap_are_refused, "bands that do not follow one another are refused"),

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { OLD_HEADER = 64, OLD_ENTRY = 24, ENTRY = 14, MODES = 6 };
+enum { OLD_HEADER = 64, OLD_ENTRY = 24, ENTRY = 14, MODES = 7, OLD_MODES = 5 };
 
 size_t LLVMFuzzerMutate(uint8_t *bytes, size_t length, size_t most);
 
@@ -48,7 +48,7 @@ static void repair_old(uint8_t *blob, size_t length)
         uint32_t size = i == bands - 1 || load32(entry + 8) > left ? (uint32_t)left : load32(entry + 8);
         memcpy(entry, &offset, 8);
         memcpy(entry + 8, &size, 4);
-        entry[12] %= MODES - 1, entry[13] = entry[14] = entry[15] = 0;
+        entry[12] %= OLD_MODES, entry[13] = entry[14] = entry[15] = 0;
         store_hash(entry + 16, blob + offset, size);
         offset += size;
     }
@@ -151,21 +151,37 @@ static void require(bool condition)
     if (!condition) abort();
 }
 
-static void read_rows(const uint8_t *bytes, size_t length, const gesso_blob_info *info, const gesso_bitmap *whole)
+/* What the rows are in. */
+static gesso_bitmap *kept;
+
+/* Rows by themselves, of whatever the bytes are, into every other row of memory: those that the last byte names. */
+static gesso_bitmap *read_rows(const uint8_t *bytes, size_t length, const gesso_blob_info *info, uint32_t *first)
 {
     static gesso_blob_reading reading = {.struct_size = sizeof reading};
     if (!reading.workspace) reading.workspace = gesso_blob_workspace_create();
     gesso_bitmap *part;
-    if (gesso_bitmap_create(info->width, info->height, info->format, 1, &part)) return;
-    uint32_t first = info->height / 3, count = info->height / 2;
-    require(gesso_blob_decode_rows(bytes, length, &reading, first, count, part) == GESSO_OK);
+    if ((uint64_t)info->width * info->height > 1 << 20) return NULL;
+    if (gesso_bitmap_create(info->width, 2 * info->height, info->format, 1, &part)) return NULL;
+    *first = bytes[length - 1] % info->height;
+    uint32_t count = 1 + bytes[length - 1] % (info->height - *first);
+    gesso_bitmap *target;
+    require(gesso_bitmap_wrap(
+                gesso_bitmap_mutable_pixels(part), info->width, count, 2 * gesso_bitmap_stride(part), info->format, 1, NULL,
+                NULL, &target) == GESSO_OK);
+    if (gesso_blob_decode_rows(bytes, length, &reading, *first, count, target)) gesso_bitmap_release(target), target = NULL;
+    kept = part;
+    return target;
+}
+
+static void compare_rows(const gesso_blob_info *info, const gesso_bitmap *part, uint32_t first, const gesso_bitmap *whole)
+{
+    uint32_t count = gesso_bitmap_height(part);
     size_t row = info->width * gesso_format_bytes_per_pixel(info->format);
     for (uint32_t y = 0; y < count; y++)
         require(memcmp(
                     (const uint8_t *)gesso_bitmap_pixels(part) + (ptrdiff_t)y * gesso_bitmap_stride(part),
                     (const uint8_t *)gesso_bitmap_pixels(whole) + (ptrdiff_t)(first + y) * gesso_bitmap_stride(whole), row)
                 == 0);
-    gesso_bitmap_release(part);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
@@ -176,15 +192,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t length)
     gesso_blob_reading reading = {.struct_size = sizeof reading, .limits = &limits};
     gesso_status probed = gesso_blob_probe(bytes, length, &info), verified = gesso_blob_verify(bytes, length, NULL);
     gesso_blob_bands_get(bytes, length, 0, 1, &band);
-    gesso_bitmap *bitmap = NULL;
+    gesso_bitmap *bitmap = NULL, *part = NULL;
+    uint32_t first = 0;
+    bool has_rows = probed == GESSO_OK && (uint64_t)info.width * info.height <= 1 << 20;
+    if (has_rows) part = read_rows(bytes, length, &info, &first);
     gesso_status decoded = gesso_blob_decode(bytes, length, &reading, &bitmap);
+    if (decoded == GESSO_OK && has_rows) require(part), compare_rows(&info, part, first, bitmap);
+    gesso_bitmap_release(part);
+    if (has_rows) gesso_bitmap_release(kept), kept = NULL;
     require((decoded == GESSO_OK) == (bitmap != NULL));
     if (decoded != GESSO_OK) {
         require(reading.fault.what && reading.fault.offset <= length);
         return 0;
     }
     require(probed == GESSO_OK && verified == GESSO_OK && gesso_bitmap_width(bitmap) == info.width);
-    read_rows(bytes, length, &info, bitmap);
     for (int level = GESSO_BLOB_FAST; level <= GESSO_BLOB_SMALL && info.width * info.height < 4096; level++) {
         gesso_blob_options options = {.struct_size = sizeof options, .level = (gesso_blob_level)level};
         uint8_t *again;

@@ -443,7 +443,9 @@ typedef enum gesso_blob_level {
     GESSO_BLOB_LEVEL_FORCE_INT32 = 0x7fffffff
 } gesso_blob_level;
 
-/* Memory that coding needs, kept from one call to the next, so that those after the first allocate nothing. */
+/* Memory that coding needs, kept from one call to the next, so that those after the first allocate nothing for it; but for
+ * what LZ4 takes for itself at the level `small`. It is at most eight times what the pixels of a band take, 256 KiB as they
+ * are written here and 4 MiB at most, for each thread: it comes on top of what limits allow for decoded pixels. */
 typedef struct gesso_blob_workspace gesso_blob_workspace;
 /* Null: out of memory. Ownership: the caller's. */
 GESSO_API gesso_blob_workspace *gesso_blob_workspace_create(void);
@@ -478,7 +480,7 @@ typedef struct gesso_blob_info {
     uint64_t total_bytes; /* of the blob */
 } gesso_blob_info;
 
-/* Reads and checks the header only. Errors: NOT_RECOGNIZED, TRUNCATED, CORRUPT, UNSUPPORTED. Since 0.1. */
+/* Reads and checks the header only; all of the blob has to be there, or it is TRUNCATED. Errors: NOT_RECOGNIZED, TRUNCATED, CORRUPT, UNSUPPORTED. Since 0.1. */
 GESSO_API gesso_status gesso_blob_probe(const uint8_t *bytes, size_t length, gesso_blob_info *info);
 
 /* What is wrong with the bytes of a blob. */

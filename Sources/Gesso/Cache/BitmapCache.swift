@@ -44,8 +44,8 @@ public struct Viewport: Sendable {
   public var list: String
   /// The rows on screen, from the first to the last.
   public var rows: ClosedRange<Int>
-  /// The row that a request's key is for; `nil` if it is for none. Called from any thread; quick, and without waiting for a
-  /// lock that is held somewhere around a call of the drawer.
+  /// The row that a request's key is for; `nil` if it is for none. Called from any thread; quick, without waiting for a
+  /// lock that is held somewhere around a call of the drawer, and without asking the drawer to forget anything.
   public var row: @Sendable (String) -> Int?
 
   /// A viewport.

@@ -38,7 +38,7 @@ typedef struct check_test {
 
 extern const check_test bitmap_tests[], blob_tests[], blob_bytes_tests[], band_tests[], kernel_set_tests[], parts_tests[],
     context_tests[], context_limits_tests[], blend_tests[], codec_tests[], composite_tests[],
-    kernel_tests[], kernel_picture_tests[];
+    kernel_tests[], kernel_picture_tests[], band_way_tests[];
 
 /* The pixel at (x, y) of a 32-bit bitmap. */
 static inline uint32_t pixel(const gesso_bitmap *bitmap, int x, int y)

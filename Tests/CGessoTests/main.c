@@ -5,7 +5,7 @@ int check_failures;
 int main(void)
 {
     const check_test *suites[] = {bitmap_tests, composite_tests, context_tests, context_limits_tests, blend_tests, codec_tests, blob_tests,
-                                  blob_bytes_tests, band_tests, kernel_tests, kernel_set_tests,
+                                  blob_bytes_tests, band_tests, band_way_tests, kernel_tests, kernel_set_tests,
                                   kernel_picture_tests, parts_tests};
     int passed = 0, failed = 0;
     for (size_t i = 0; i < sizeof suites / sizeof *suites; i++)

@@ -19,7 +19,9 @@ extension CachedDrawer {
       case draws(WorkerPool.Ticket, inPlaceOf: WorkerPool.Ticket?)
     }
     let (task, next) = jobs.withLock { jobs -> (DrawTask, Next) in
-      let task = DrawTask(queue: queue, epoch: jobs.epoch, key: key, completion: completion)
+      let task = DrawTask(
+        queue: queue, epoch: jobs.epoch, key: key, priority: request.priority, deadline: request.boxedDeadline,
+        completion: completion)
       guard let job = jobs.joinable(key) else {
         let job = jobs.add(request, waiter: task)
         if request.usesStores, !stores.isEmpty { return (task, .asksStores(job)) }
@@ -59,9 +61,18 @@ extension CachedDrawer {
 
   func cancel(_ task: DrawTask, of key: BitmapKey, stopsDraw: Bool) {
     counters.cancelled.increment()
-    let (wasDropped, ticket) = jobs.withLock { $0.cancel(task, of: key, stopsDraw: stopsDraw) }
+    let (wasDropped, old, new) = jobs.withLock { jobs -> (Bool, WorkerPool.Ticket?, WorkerPool.Ticket?) in
+      let (wasDropped, ticket) = jobs.cancel(task, of: key, stopsDraw: stopsDraw)
+      // Those who wait still may be less urgent.
+      guard !wasDropped, let job = jobs.current[key], !job.isDrawing, job.settle(after: task), job.ticket != nil
+      else { return (wasDropped, ticket, nil) }
+      let old = job.ticket
+      job.ticket = self.ticket(for: job)
+      return (false, old, job.ticket)
+    }
     if wasDropped { counters.cancelledBeforeStart.increment() }
-    if let ticket { workers.drop([ticket]) }
+    if let new { workers.submit(new) }
+    if let old { workers.drop([old]) }
   }
 
   /// Draws a job that is marked as drawing, and tells all who wait.

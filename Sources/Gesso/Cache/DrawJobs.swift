@@ -40,6 +40,17 @@ struct DrawJobs {
       return true
     }
 
+    /// Is as urgent as the most urgent of those who wait, after one of them went. Returns whether that has changed.
+    func settle(after task: DrawTask) -> Bool {
+      guard !waiters.isEmpty, task.priority == priority || (deadline != nil && task.deadline === deadline) else {
+        return false
+      }
+      let before = (priority, deadline)
+      priority = waiters.reduce(.veryLow) { max($0, $1.priority) }
+      deadline = waiters.reduce(DrawDeadline?.none) { $1.deadline.comes(before: $0) ? $1.deadline : $0 }
+      return priority != before.0 || deadline !== before.1
+    }
+
     func giveUp() {
       if isDrawing, !isForCaller { cancellation.giveUp() }
     }

@@ -32,6 +32,9 @@ public final class DrawTask: Sendable {
   /// Of a request that a drawer has among its jobs, and may be asked to give up, and what it is for.
   private let epoch: Epoch?
   private let key: BitmapKey?
+  /// How urgent it is, and until when.
+  let priority: DrawPriority
+  let deadline: DrawDeadline?
 
   private init() {
     isOver = Atomic(true)
@@ -39,16 +42,19 @@ public final class DrawTask: Sendable {
     queue = nil
     epoch = nil
     key = nil
+    (priority, deadline) = (.normal, nil)
   }
 
   init(
-    queue: any CompletionQueue, epoch: Epoch? = nil, key: BitmapKey? = nil, completion: @escaping Completion
+    queue: any CompletionQueue, epoch: Epoch? = nil, key: BitmapKey? = nil, priority: DrawPriority = .normal,
+    deadline: DrawDeadline? = nil, completion: @escaping Completion
   ) {
     isOver = Atomic(false)
     self.completion = completion
     self.queue = queue
     self.epoch = epoch
     self.key = key
+    (self.priority, self.deadline) = (priority, deadline)
   }
 
   /// Whether the outcome has been delivered, or a cancel has decided it.

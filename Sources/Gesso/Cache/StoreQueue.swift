@@ -57,7 +57,7 @@ final class StoreQueue: Sendable {
   func remove(_ key: BitmapKey) {
     change(isRemoval: true) { [self] in
       do { try await store.remove(key) } catch {
-        note([.key(key.identity)])
+        note(.key(key.identity))
         throw error
       }
     }
@@ -66,18 +66,16 @@ final class StoreQueue: Sendable {
   func removeAll(_ selection: KeySelection) {
     change(isRemoval: true) { [self] in
       do { try await store.removeAll(selection) } catch {
-        note([selection])
+        note(selection)
         throw error
       }
     }
   }
 
   /// Notes what could not be removed.
-  private func note(_ selections: [KeySelection]) {
+  private func note(_ selection: KeySelection) {
     unremoved.withLock { unremoved in
-      for selection in selections where !unremoved.selections.contains(selection) {
-        unremoved.selections.append(selection)
-      }
+      if !unremoved.selections.contains(selection) { unremoved.selections.append(selection) }
       if unremoved.selections.count > Self.mostUnremoved { unremoved.selections = [.all] }
       unremoved.due = MonotonicClock.now + Self.pause
     }

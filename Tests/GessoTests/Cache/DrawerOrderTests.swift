@@ -173,6 +173,24 @@ struct DrawerOrderTests {
     }
   }
 
+  @Test("draws what only a prefetch waits for when nothing else is to do, though somebody wanted it at once before")
+  func urgencyFalls() async throws {
+    let (drawer, gate) = await heldUp()
+    drawer.prefetch([recorded("ahead")])
+    let soon = ContinuousClock.now
+    var urgent = recorded("ahead", .veryHigh)
+    urgent.deadline = soon
+    let task = drawer.draw(urgent) { _ in }
+    let other = drawer.draw(recorded("ahead", .high)) { _ in }
+    drawer.draw(recorded("first")) { _ in }
+    drawer.draw(recorded("second", .low)) { _ in }
+    task.cancel()
+    other.cancel()
+    gate.open()
+    #expect(await eventually { !drawer.isBusy })
+    #expect(order.value == ["first", "ahead", "second"] || order.value == ["first", "second", "ahead"])
+  }
+
   @Test("gives up all at once: each has its outcome, and the queue is empty")
   func cancellingAll() async throws {
     let (drawer, gate) = await heldUp()

@@ -133,30 +133,6 @@ struct DamagedCacheTests {
     #expect(ftruncate(file, off_t(offset)) == 0)
   }
 
-  @Test("keeps to its quota when a segment cannot be read")
-  func badSector() async throws {
-    try await withTemporaryDirectory { directory in
-      let bad = Box<Set<Int>>([]), isArmed = Box(false)
-      var operations = FileOperations.system
-      operations.open = { folder, name, flags, mode in
-        let result = FileOperations.system.open(folder, name, flags, mode)
-        bad.update { if name == "00000001.segment" { $0.insert(result) } else { $0.remove(result) } }
-        return result
-      }
-      operations.readAt = { file, pieces, count, offset in
-        if isArmed.value, offset >= 64, bad.value.contains(Int(file)) { return -Int(EIO) }
-        return FileOperations.system.readAt(file, pieces, count, offset)
-      }
-      let limits = DiskCacheLimits(byteCount: 2 << 20)
-      let cache = DiskCache.testing(directory, limits: limits, operations: operations)
-      for round in 0..<3 { try await cache.fill(names(50, "r\(round)"), count: 4000) }
-      isArmed.update { $0 = true }
-      for round in 3..<40 { try await cache.fill(names(50, "r\(round)"), count: 4000) }
-      #expect(try cache.statistics().byteCount <= limits.byteCount)
-      #expect(directory.files("00000001.segment").isEmpty)
-    }
-  }
-
   /// Operations by which all but the head of a segment cannot be read, once that is wished.
   private func unreadable(_ segment: String, _ isArmed: Box<Bool>) -> FileOperations {
     let bad = Box<Set<Int>>([])
@@ -171,6 +147,20 @@ struct DamagedCacheTests {
       return FileOperations.system.readAt(file, pieces, count, offset)
     }
     return operations
+  }
+
+  @Test("keeps to its quota when a segment cannot be read")
+  func badSector() async throws {
+    try await withTemporaryDirectory { directory in
+      let isArmed = Box(false), operations = unreadable("00000001.segment", isArmed)
+      let limits = DiskCacheLimits(byteCount: 2 << 20)
+      let cache = DiskCache.testing(directory, limits: limits, operations: operations)
+      for round in 0..<3 { try await cache.fill(names(50, "r\(round)"), count: 4000) }
+      isArmed.update { $0 = true }
+      for round in 3..<40 { try await cache.fill(names(50, "r\(round)"), count: 4000) }
+      #expect(try cache.statistics().byteCount <= limits.byteCount)
+      #expect(directory.files("00000001.segment").isEmpty)
+    }
   }
 
   @Test("goes on where the segment cannot be read in which a process has died")

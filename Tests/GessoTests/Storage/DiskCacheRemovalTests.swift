@@ -8,6 +8,15 @@ struct DiskCacheRemovalTests {
   /// Every other name of them.
   private func half(_ names: [String]) -> [String] { stride(from: 0, to: names.count, by: 2).map { names[$0] } }
 
+  /// Operations by which nothing can be written, while that is wished.
+  private func broken(_ isBroken: Box<Bool>) -> FileOperations {
+    var operations = FileOperations.system
+    operations.writeAt = { file, pieces, count, offset in
+      isBroken.value ? -Int(EIO) : FileOperations.system.writeAt(file, pieces, count, offset)
+    }
+    return operations
+  }
+
   @Test(
     "are gone, and no others, for this cache and the next, and for one that has lost its index",
     // An index of a thousand pages, of which most have one of them; and one of a few that are full of them.
@@ -121,12 +130,7 @@ struct DiskCacheRemovalTests {
   @Test("are remembered once, however often that is asked for while nothing can be written")
   func again() async throws {
     try await withTemporaryDirectory { directory in
-      let isBroken = Box(false)
-      var operations = FileOperations.system
-      operations.writeAt = { file, pieces, count, offset in
-        isBroken.value ? -Int(EIO) : FileOperations.system.writeAt(file, pieces, count, offset)
-      }
-      let cache = DiskCache.testing(directory, operations: operations)
+      let isBroken = Box(false), cache = DiskCache.testing(directory, operations: broken(isBroken))
       try await cache.fill(names(3) + names(100, "x"))
       isBroken.update { $0 = true }
       let many = (names(100, "x") + names(20_000, "y")).map(storeKey)
@@ -192,12 +196,7 @@ struct DiskCacheRemovalTests {
   @Test("are forgotten with all others, where so many cannot be remembered until something can be written again")
   func tooMany() async throws {
     try await withTemporaryDirectory { directory in
-      let isBroken = Box(false)
-      var operations = FileOperations.system
-      operations.writeAt = { file, pieces, count, offset in
-        isBroken.value ? -Int(EIO) : FileOperations.system.writeAt(file, pieces, count, offset)
-      }
-      let cache = DiskCache.testing(directory, operations: operations)
+      let isBroken = Box(false), cache = DiskCache.testing(directory, operations: broken(isBroken))
       try await cache.fill(names(3))
       isBroken.update { $0 = true }
       await #expect(throws: StorageError.self) { try await cache.remove(names(60_000, "x").map(storeKey)) }
